@@ -13,6 +13,7 @@ export interface Ready {
 
 /** Null when it does not answer in time: it is starting, stopping or stuck. */
 export async function askReady(server: Pick<ServerState, 'url'>): Promise<Ready | null> {
+  if (server.url === null) return null
   try {
     const reply = await fetch(`${server.url}/v1/ready`, { redirect: 'manual', signal: AbortSignal.timeout(askMs) })
     return reply.ok ? ((await reply.json()) as Ready) : null

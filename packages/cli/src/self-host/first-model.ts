@@ -8,11 +8,11 @@ import { connect } from '../api.ts'
 import { readConfig } from '../config/config-file.ts'
 import type { Context } from '../context.ts'
 import { askModel, type GivenModel } from './ask-model.ts'
-import type { ServerState } from './state.ts'
+import type { ServingServer } from './state.ts'
 import type { Client } from '../requests.ts'
 
 /** Returns the name of the chosen model, or null. A skipped question is not asked again. */
-export async function askFirstModel(ctx: Context, server: ServerState): Promise<string | null> {
+export async function askFirstModel(ctx: Context, server: ServingServer): Promise<string | null> {
   const asked = join(server.data_dir, modelQuestionName)
   const token = (await readConfig(ctx.configPath())).tokens[server.url]?.token
   // Another user owns this server and sets its model.

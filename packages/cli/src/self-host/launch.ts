@@ -12,7 +12,16 @@ import { askServerIn } from './ask-owner-link.ts'
 import { dataDirOf, logOf, serverEnvironment } from './environment.ts'
 import { fingerprints, readSettings } from './settings.ts'
 import { selfHostFile } from './self-host-file.ts'
-import { bornAt, isAlive, isZombie, rememberServer, type ServerState } from './state.ts'
+import {
+  bornAt,
+  forgetServer,
+  isAlive,
+  isZombie,
+  leftServer,
+  rememberServer,
+  type ServerState,
+  type ServingServer,
+} from './state.ts'
 
 /** The first start creates a database. */
 const readyMs = 120_000
@@ -20,7 +29,7 @@ const readyMs = 120_000
 const logBytesMax = 10 * 1024 * 1024
 
 export interface Started {
-  state: ServerState
+  state: ServingServer
   /** Signs in the first user who opens it; null if one signed in before. */
   ownerLink: string | null
   /** After a restore, until `svc self-host resume`. */
@@ -38,7 +47,22 @@ export function serverCommand(): [string, ...string[]] {
 
 export async function launchServer(ctx: Context): Promise<Started> {
   const env = await serverEnvironment(ctx)
-  return withStartLock(ctx, () => startServer(ctx, { command: serverCommand(), env }))
+  const release = interruptAtEnd()
+  try {
+    return await withStartLock(ctx, () => startServer(ctx, { command: serverCommand(), env }))
+  } finally {
+    release()
+  }
+}
+
+/** A terminal that closes and a SIGTERM end the server that is started, as Ctrl-C does. */
+function interruptAtEnd(): () => void {
+  const signals = ['SIGHUP', 'SIGTERM'] as const
+  const interrupt = () => void process.emit('SIGINT', 'SIGINT')
+  for (const signal of signals) process.on(signal, interrupt)
+  return () => {
+    for (const signal of signals) process.off(signal, interrupt)
+  }
 }
 
 /** For a caller that holds the start lock. */
@@ -48,24 +72,41 @@ export async function startServer(
 ): Promise<Started> {
   const log = logOf(env)
   const from = await prepareLog(log)
+  const settings = await settingsOf(ctx, env)
   const pid = await spawnServer(program, args, { env, log })
-  const url = await untilReady(ctx, { pid, log, from })
-  const state: ServerState = {
+  const begun: ServerState = {
     pid,
     born: await bornAt(pid),
     program,
-    url,
+    url: null,
     log,
     data_dir: dataDirOf(env),
     started_at: new Date(ctx.io.now()).toISOString(),
-    ...(await settingsOf(ctx, env)),
+    ...settings,
   }
+  const state = { ...begun, url: await serveOrEnd(ctx, begun, from) }
   const info = await askServerIn(state.data_dir)
   const held = info?.held ?? null
   await rememberServer(ctx, state, { isCopy: held !== null })
   const said = (await readFile(log)).subarray(from).toString()
   const ownerLink = /Owner link\s+(https?:\/\/\S+#\S+)/.exec(said)?.[1] ?? null
   return { state, held, ownerLink, earlierVersion: info?.earlier_version ?? null }
+}
+
+/** The server is remembered before it is ready, so that the other commands know it when this one is killed. */
+async function serveOrEnd(ctx: Context, begun: ServerState, from: number): Promise<string> {
+  const { pid, log } = begun
+  const left = await leftServer(ctx)
+  try {
+    await rememberServer(ctx, begun, { isCopy: true })
+    return await untilReady(ctx, { pid, log, from })
+  } catch (error) {
+    ctx.out.passing('stopping the server')
+    await endStarted(pid)
+    ctx.out.clearPassing()
+    await (left === null ? forgetServer(ctx) : rememberServer(ctx, left, { isCopy: true }))
+    throw error
+  }
 }
 
 async function settingsOf(ctx: Context, env: Record<string, string>) {
@@ -121,10 +162,6 @@ async function untilReady(
       out.passing(`${phase(said)} (${seconds} s)`)
       await io.sleep(100)
     }
-  } catch (error) {
-    // On an interrupt or a timeout, end the server that was started here.
-    await endStarted(pid, io.signal)
-    throw error
   } finally {
     out.clearPassing()
   }
@@ -133,12 +170,13 @@ async function untilReady(
 /** Another server can only start when this one has ended. It drains within ten seconds. */
 const endMsMax = 15_000
 
-async function endStarted(pid: number, interrupted: AbortSignal): Promise<void> {
+/** After an interrupt or a timeout. Another interrupt ends this process at once. */
+async function endStarted(pid: number): Promise<void> {
   const isRunning = async () => isAlive(pid) && !(await isZombie(pid))
   if (!(await isRunning())) return
   end(pid, 'SIGTERM')
   const until = Date.now() + endMsMax
-  while (!interrupted.aborted && (await isRunning())) {
+  while (await isRunning()) {
     if (Date.now() > until) end(pid, 'SIGKILL')
     await delay(50)
   }

@@ -8,7 +8,8 @@ import { askServerProgram } from './ask-program.ts'
 import { askReady } from './ask-ready.ts'
 import { serverCommand } from './launch.ts'
 import { keeperOf, programOf, type RunningProgram } from './running-program.ts'
-import { runningServer, type ServerState } from './state.ts'
+import { servingServer } from './serving-server.ts'
+import type { ServerState } from './state.ts'
 
 /** The document of `--check --json`. */
 export interface UpgradePlan {
@@ -36,7 +37,7 @@ export interface Upgrade {
 }
 
 export async function planUpgrade(ctx: Context): Promise<Upgrade> {
-  const server = await runningServer(ctx)
+  const server = await servingServer(ctx)
   const info = await askServer(ctx)
   const found = server ?? info
   if (found === null)

@@ -11,7 +11,8 @@ export interface ServerState {
   /** The start time in kernel ticks; null where it is not available. */
   born: string | null
   program: string
-  url: string
+  /** Null until the server is ready. */
+  url: string | null
   log: string
   data_dir: string
   started_at: string
@@ -19,6 +20,8 @@ export interface ServerState {
   /** Names of those that came from the settings file. Servers of earlier versions have none. */
   from_file?: string[]
 }
+
+export type ServingServer = ServerState & { url: string }
 
 type Where = Pick<Context, 'configPath' | 'io'>
 
@@ -106,5 +109,6 @@ export async function statOf(pid: number): Promise<string[]> {
 
 function parse(text: string): ServerState | null {
   const state = parseJson(text) as ServerState | null | undefined
-  return Number.isInteger(state?.pid) && state!.pid > 1 && typeof state!.url === 'string' ? state! : null
+  const isState = Number.isInteger(state?.pid) && state!.pid > 1
+  return isState && (state!.url === null || typeof state!.url === 'string') ? state! : null
 }

@@ -6,7 +6,7 @@ import { logOf } from './environment.ts'
 import { serverCommand, startServer, withStartLock } from './launch.ts'
 import { lastLines } from './log-lines.ts'
 import type { Upgrade } from './plan-upgrade.ts'
-import { runningServer, type ServerState } from './state.ts'
+import { runningServer, type ServerState, type ServingServer } from './state.ts'
 import { untilStopped } from './until-stopped.ts'
 
 const linesShown = 10
@@ -14,7 +14,7 @@ const linesShown = 10
 type Switch = Upgrade & { server: ServerState }
 
 /** Stops the server and starts this program with the same settings, or else the earlier program again. */
-export function switchProgram(ctx: Context, upgrade: Switch): Promise<ServerState> {
+export function switchProgram(ctx: Context, upgrade: Switch): Promise<ServingServer> {
   return withStartLock(ctx, async () => {
     const { plan, server, running } = upgrade
     if ((await runningServer(ctx))?.pid !== server.pid)
@@ -44,15 +44,17 @@ export function switchProgram(ctx: Context, upgrade: Switch): Promise<ServerStat
   })
 }
 
-/** An interrupt, or a terminal that closes, must not leave the machine without a server. */
+/** No signal that it can take, such as of a terminal that closes, may leave the machine without a server. */
 function holdOn(ctx: Context): () => void {
   const release = ctx.io.onInterrupt(() => ctx.out.note('The server is being replaced; this takes some seconds.'))
-  process.on('SIGHUP', goOn)
+  for (const signal of ends) process.on(signal, goOn)
   return () => {
     release()
-    process.off('SIGHUP', goOn)
+    for (const signal of ends) process.off(signal, goOn)
   }
 }
+
+const ends = ['SIGHUP', 'SIGTERM'] as const
 
 function goOn(): void {}
 

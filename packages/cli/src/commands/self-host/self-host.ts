@@ -9,6 +9,7 @@ import { changedSettings, warnOfChanges } from '../../self-host/changed-settings
 import { dataDirOf, serverEnvironment } from '../../self-host/environment.ts'
 import { writeSettings } from '../../self-host/settings.ts'
 import { folderHolder } from '../../self-host/folder-holder.ts'
+import { startedServer } from '../../self-host/serving-server.ts'
 import { isPaused, leftServer, runningServer, type ServerState } from '../../self-host/state.ts'
 import { leftRunning } from '../../self-host/what-runs.ts'
 import { askSettings } from '../../self-host/wizard.ts'
@@ -75,8 +76,12 @@ export const status = command({
         ...{ changed_settings: changed.map(({ name }) => name), setting_changes: changed },
       })
     if (server === null) return showStopped(ctx, left)
+    const starting = server.url === null && !paused ? yellow('starting') : null
     out.fields([
-      ['server', own !== null ? unreached : ready === null ? notResponding(paused, database) : green('running')],
+      [
+        'server',
+        own !== null ? unreached : ready !== null ? green('running') : (starting ?? notResponding(paused, database)),
+      ],
       ['address', server.url],
       ['process', String(server.pid)],
       ['started', started === null ? 'not started by svc self-host' : out.time(started.started_at)],
@@ -95,6 +100,7 @@ export const status = command({
     ])
     warnOfChanges(ctx, changed)
     if (paused) noteContinue(ctx, server.pid)
+    if (starting !== null) out.note(lookAgain)
     if (database !== null && database.problem !== null)
       out.note(
         `Until its database answers, the server refuses requests (503). To examine it: ${ctx.next('svc self-host doctor')}`,
@@ -107,6 +113,8 @@ export const status = command({
 })
 
 const unreached = yellow('running, but its public address does not answer')
+
+const lookAgain = 'Look again in a moment. If it stays so, its log says why.'
 
 /** Past a balancer or proxy that is not there yet, or is down. */
 async function askAtOwnPort(server: Pick<ServerState, 'url'>, info: ServerInfo | null) {
@@ -151,7 +159,7 @@ async function showSilent(ctx: Context, dataDir: string): Promise<void> {
     ['data', dataDir],
   ])
   if (paused) return noteContinue(ctx, pid)
-  out.note('It starts, stops, or is overloaded: look again in a moment. If it stays so, its log says why.')
+  out.note(`It starts, stops, or is overloaded. ${lookAgain}`)
 }
 
 async function showStopped(ctx: Context, left: ServerState | null): Promise<void> {
@@ -170,7 +178,7 @@ type Found = Pick<ServerState, 'pid' | 'url' | 'data_dir'> & { program?: string 
 
 /** Finds the server by its state file, or by the socket of its data folder, and the settings that its next start changes. */
 async function findServer(ctx: Context) {
-  const started = await runningServer(ctx)
+  const started = await startedServer(ctx)
   const found: Found | { silentIn: string } | null = started ?? (await askSilent(ctx, silentMs))
   const isSilent = found !== null && 'silentIn' in found
   const server = isSilent ? null : found

@@ -14,7 +14,8 @@ import { launchServer } from '../../self-host/launch.ts'
 import { assignment, readSettings, writeSettings } from '../../self-host/settings.ts'
 import { requireServerProgram } from '../../self-host/require-server.ts'
 import { askReady } from '../../self-host/ask-ready.ts'
-import { runningServer, type ServerState, usualServer } from '../../self-host/state.ts'
+import { servingServer } from '../../self-host/serving-server.ts'
+import { type ServingServer, usualServer } from '../../self-host/state.ts'
 import { askSettings } from '../../self-host/wizard.ts'
 
 export const start = command({
@@ -28,7 +29,7 @@ export const start = command({
   examples: ['svc self-host start', 'SVC_PORT=8421 svc self-host start --yes'],
   async run(ctx, { flags }) {
     const { out } = ctx
-    const running = await runningServer(ctx)
+    const running = await servingServer(ctx)
     if (running !== null) return sayRunning(ctx, running)
     const other = await askServer(ctx)
     if (other !== null)
@@ -76,14 +77,14 @@ export const start = command({
 })
 
 /** Otherwise it would stand in the log alone. `none` was chosen. */
-async function warnWithoutSandboxes({ out, next }: Context, state: ServerState): Promise<void> {
+async function warnWithoutSandboxes({ out, next }: Context, state: ServingServer): Promise<void> {
   const sandbox = (await askReady(state))?.sandbox
   if (sandbox === undefined || sandbox.ready || sandbox.driver === 'none') return
   out.warn(`Sessions cannot start yet${sandbox.problem === null ? '' : `: ${sandbox.problem}`}`)
   out.note(`To see what to install: ${next('svc self-host doctor')}`)
 }
 
-async function sayRunning(ctx: Context, running: ServerState): Promise<void> {
+async function sayRunning(ctx: Context, running: ServingServer): Promise<void> {
   const { out } = ctx
   const held = (await askServerIn(running.data_dir))?.held ?? null
   const isRegistered = held === null && (await register(ctx, running))
@@ -114,7 +115,7 @@ function sayOtherHost({ out }: Context, url: string): void {
  * Points the host name at the running server; does not change which host is active. False: it belongs to another
  * server that runs. Several servers with one PostgreSQL have the same URL.
  */
-async function register(ctx: Context, { url, data_dir }: ServerState): Promise<boolean> {
+async function register(ctx: Context, { url, data_dir }: ServingServer): Promise<boolean> {
   const config = await ctx.config()
   const known = knownHosts(config, {}).find(({ name }) => name === 'selfhost')
   if (known?.base === url) return true
