@@ -95,6 +95,7 @@ test('a start with another version of the program names both', async () => {
 }, 180_000)
 
 test('a server beside the one of this client says how to add it as a host, in a command that works', async () => {
+  expect((await svc('self-host', 'start')).code).toBe(0)
   const dir = await mkdtemp(join(tmpdir(), 'svc-self-host-'))
   const port = await freePort()
   const files = { SVC_DATA_DIR: join(dir, 'data'), SVC_MASTER_KEY_FILE: join(dir, 'master.key') }
