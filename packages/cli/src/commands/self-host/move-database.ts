@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
@@ -48,10 +49,10 @@ export const moveDatabase = command({
       })
     await refuseWhileRunning(ctx)
     const moved = await move(ctx, to)
-    const savedIn = await saveUrl(ctx, to === 'embedded' ? null : to)
-    if (out.json) return out.document({ moved: true, ...moved, saved_in: savedIn })
+    const saved = await saveUrl(ctx, to === 'embedded' ? null : to)
+    if (out.json) return out.document({ moved: true, ...moved, saved_in: saved.in })
     show(ctx, moved)
-    sayNext(ctx, { to, savedIn })
+    sayNext(ctx, { to, saved })
   },
 })
 
@@ -92,17 +93,17 @@ function progressIn(line: string): string {
   return `${phases[at.phase]} ${at.table} (${done} of ${of} ${at.phase === 'copying' ? 'rows' : 'tables'})`
 }
 
-/**
- * The settings are those of this server only if they lead to its data folder without the help of this shell. Null: they
- * are of another one, or there are none.
- */
-async function saveUrl(ctx: Context, url: string | null): Promise<string | null> {
+/** The settings file, or else null and the data folder of another server whose settings are saved there. */
+type Saved = { in: string; other: null } | { in: null; other: string | null }
+
+/** The settings are those of this server only if they lead to its data folder without the help of this shell. */
+async function saveUrl(ctx: Context, url: string | null): Promise<Saved> {
   const kept = await readSettings(ctx)
-  if (kept === null) return null
+  if (kept === null) return { in: null, other: null }
   const { SVC_DATA_DIR: _, ...rest } = await serverEnvironment(ctx)
   const theirs = dataDirOf({ ...rest, ...(kept.SVC_DATA_DIR ? { SVC_DATA_DIR: kept.SVC_DATA_DIR } : {}) })
-  if (theirs !== dataDirOf(await serverEnvironment(ctx))) return null
-  return await writeSettings(ctx, { DATABASE_URL: url })
+  if (theirs !== dataDirOf(await serverEnvironment(ctx))) return { in: null, other: existsSync(theirs) ? theirs : null }
+  return { in: await writeSettings(ctx, { DATABASE_URL: url }), other: null }
 }
 
 function show({ out }: Context, { from, to, finished_earlier: isFinished, rows, tables, set_aside: aside }: Moved) {
@@ -114,21 +115,24 @@ function show({ out }: Context, { from, to, finished_earlier: isFinished, rows, 
   if (aside !== null) out.note(`The embedded database of before is now ${aside}`)
 }
 
-function sayNext({ out, io, next }: Context, { to, savedIn }: { to: string; savedIn: string | null }): void {
+function sayNext({ out, io, next }: Context, { to, saved }: { to: string; saved: Saved }): void {
   const isEmbedded = to === 'embedded'
   const setting = isEmbedded ? 'no DATABASE_URL' : 'DATABASE_URL, the URL of this command,'
-  if (savedIn !== null) out.note(`Saved in ${savedIn}. Next: ${next('svc self-host start')}`)
-  const who = savedIn === null ? 'Before the next start, the server' : 'A server that npm start or a service starts'
+  const inShell = io.env.DATABASE_URL ?? ''
+  if (inShell !== '' && inShell !== to)
+    out.warn(`This shell still sets DATABASE_URL to the database before. Run: unset DATABASE_URL`)
+  const start = next('svc self-host start')
+  if (saved.in !== null) out.note(`Saved in ${saved.in}. Next: ${start}`)
+  const who = saved.in === null ? 'Before the next start, the server' : 'A server that npm start or a service starts'
   out.note(`${who} needs ${setting} where its settings are: the environment, or the EnvironmentFile of its service.`)
-  if (savedIn === null && !isEmbedded)
+  if (saved.in === null && !isEmbedded)
     out.note(
-      `To save it for svc self-host start, which asks for the URL: ${next('svc self-host env set DATABASE_URL=-')}`,
+      saved.other === null
+        ? `Next, for svc self-host start: ${next('svc self-host env set DATABASE_URL=-')}, which asks for the URL, then ${start}`
+        : `Next, for svc self-host start: set DATABASE_URL in this shell, then ${start}. The saved settings are those of the server in ${saved.other}.`,
     )
   if (!isEmbedded)
     out.note(
       'With DATABASE_URL, repositories of this machine and of private addresses need SVC_FILE_REPOSITORY_ROOTS and SVC_ALLOW_PRIVATE_GIT_HOSTS=1.',
     )
-  const inShell = io.env.DATABASE_URL ?? ''
-  if (inShell !== '' && inShell !== to)
-    out.warn(`This shell still sets DATABASE_URL to the database before. Run: unset DATABASE_URL`)
 }
