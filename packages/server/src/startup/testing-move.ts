@@ -9,7 +9,7 @@ import type { MoveReport } from './move-database.ts'
 import { bootServer } from './testing-server.ts'
 
 const main = JSON.stringify(join(import.meta.dir, '../main.ts'))
-const program = `await (await import(${main})).runServer(['--move-database'], {})`
+const program = `await (await import(${main})).runServer(['--move-database'], { knownSettings: async () => [] })`
 
 export const testPassword = 'pass/word of@this:test'
 
