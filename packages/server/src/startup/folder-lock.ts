@@ -1,6 +1,6 @@
 /** The lock of a data folder. The kernel holds it for the process, so it ends with the process, however that ends. */
 import { dlopen, FFIType, type Pointer, read as readMemory } from 'bun:ffi'
-import { closeSync, constants, existsSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
+import { closeSync, constants, existsSync, ftruncateSync, openSync, readFileSync, readSync, writeSync } from 'node:fs'
 import { constants as system } from 'node:os'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
@@ -20,13 +20,13 @@ export interface FolderLock {
   release(): void
 }
 
-/** Locks the data folder for this server. Throws when another server holds the lock, with the reason of `whenHeld`. */
+/** Locks the data folder for this process. Throws when a server holds the lock, with the reason of `whenHeld`, or a command. */
 export function lockDataFolder(dataDir: string, newId: () => string, whenHeld: WhenHeld = inUse): FolderLock {
   const file = openSync(join(dataDir, lockName), constants.O_RDWR | constants.O_CREAT | closeOnExec, 0o600)
   const outcome = tryLock(file)
   const found = read(file)
   if (outcome !== 'locked') closeSync(file)
-  if (outcome === 'held') throw new StartupError(whenHeld(dataDir, found === null ? '' : ` (process ${found.pid})`))
+  if (outcome === 'held') throw new StartupError(reasonOf(dataDir, found?.pid ?? null, whenHeld))
   if (outcome !== 'locked')
     throw new StartupError(
       `The data folder ${dataDir} cannot be locked: its file system refuses file locks (${outcome.refused}). Without them, two servers could change it at once. Set SVC_DATA_DIR to a folder on a local disk, or mount this file system with locks.`,
@@ -38,6 +38,22 @@ export function lockDataFolder(dataDir: string, newId: () => string, whenHeld: W
 }
 
 type WhenHeld = (dataDir: string, holder: string) => string
+
+function reasonOf(dataDir: string, pid: number | null, whenHeld: WhenHeld): string {
+  if (pid === null) return whenHeld(dataDir, '')
+  const command = commandOf(pid)
+  if (command === null) return whenHeld(dataDir, ` (process ${pid})`)
+  return `svc self-host ${command} (process ${pid}) uses the data folder ${dataDir}. Wait until it has ended.`
+}
+
+/** The command of `svc self-host` for which a process runs this program, such as `svc server --resume`. Null: a server. */
+function commandOf(pid: number): string | null {
+  const path = `/proc/${pid}/cmdline`
+  if (!existsSync(path)) return null
+  const [, flag] = /\0server\0--([a-z-]+)\0/.exec(readFileSync(path, 'utf8')) ?? []
+  if (flag === undefined) return null
+  return flag === 'end-sandboxes' ? 'stop --sessions' : flag
+}
 
 const inUse: WhenHeld = (dataDir, holder) =>
   `The data folder ${dataDir} is in use by another server${holder}. Stop that server first, or set SVC_DATA_DIR to another folder.`

@@ -37,7 +37,11 @@ const settings = () => ({
 
 async function runProgram(flag: string, env: Record<string, string> = {}) {
   const child = Bun.spawn(
-    [process.execPath, '--eval', `await (await import(${main})).runServer([${JSON.stringify(flag)}], {})`],
+    [
+      process.execPath,
+      '--eval',
+      `await (await import(${main})).runServer([${JSON.stringify(flag)}], { knownSettings: async () => [] })`,
+    ],
     {
       stdin: new TextEncoder().encode(JSON.stringify({ place: join(dir, 'backups'), keyFile: null, keep: null })),
       stdout: 'pipe',
@@ -70,6 +74,25 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
     await until('PostgreSQL to end', async () => !isAlive(postgres) && !existsSync(postmaster()))
   },
 )
+
+test('a command that uses the data folder is named to a server and to another command', async () => {
+  const reached = join(dir, 'reached')
+  const child = Bun.spawn([process.execPath, client, 'self-host', 'backup', join(dir, 'backups')], {
+    stdout: 'ignore',
+    stderr: 'ignore',
+    env: { ...settings(), SVC_FAILPOINTS: `backup.after_tables=pause:${reached}` },
+  })
+  try {
+    await until('the tables are read', () => Bun.file(reached).exists())
+    const start = await bootServer({ dir, databaseUrl: '', token }, () => {})
+    expect(start.url).toBeNull()
+    for (const said of [await start.errors(), (await runMove(made[0]!.url, settings())).stderr])
+      expect(said).toMatch(/svc self-host backup \(process \d+\) uses the data folder .*\. Wait until it has ended\./)
+  } finally {
+    child.kill('SIGTERM')
+    await child.exited
+  }
+})
 
 test('no command reads the database that the data left, and none waits beside the running server', async () => {
   const [first, second] = made as [OwnedDatabase, OwnedDatabase]
