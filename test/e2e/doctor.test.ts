@@ -1,4 +1,4 @@
-/** The doctor of a server whose database or master key has a problem, as its operator sees it. */
+/** The doctor of a server that runs, and of one whose database or master key has a problem, as its operator sees it. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { chmod, copyFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -32,13 +32,48 @@ const findingsIn = ({ groups }: Groups) =>
 
 test('a database that is down is one finding, and the checks that need it are named as not made', async () => {
   const url = `postgresql://svc@127.0.0.1:${await freePort()}/svc`
-  const { code, findings } = await examine({ DATABASE_URL: url })
+  const more = { DATABASE_URL: url, SVC_DATA_DIR: join(server.dir, 'none') }
+  const { code, findings } = await examine(more)
   expect(code).toBe(1)
   expect(findings.filter(({ says, mend }) => `${says} ${mend}`.includes('ECONNREFUSED'))).toMatchObject([
     { group: 'database', name: 'database', state: 'missing' },
   ])
   expect(findings.find(({ name }) => name === 'not examined')!.says).toContain('queues, the model, git hosts')
   expect(findings.map(({ says }) => says)).not.toContain('could not be examined')
+})
+
+test('a server that runs is examined with its own settings, whatever the shell of the doctor has', async () => {
+  const settings = { SVC_DISK_FREE_MIN: '400TiB', SVC_BACKUP_DIR: '/dev/null/backups', SVC_SANDBOX_DRIVER: 'local' }
+  await using ill = { server: await Server.start(settings), [Symbol.asyncDispose]: () => ill.server.end() }
+  const { SVC_DISK_FREE_MIN: _, SVC_BACKUP_DIR: __, ...rest } = ill.server.env
+  const env = { ...rest, DATABASE_URL: `postgresql://svc@127.0.0.1:${await freePort()}/svc` }
+  const doctor = (...more: string[]) => run([program, 'self-host', 'doctor', ...more], { env, cwd: ill.server.dir })
+  const asked = await doctor('--json')
+  const report = JSON.parse(asked.stdout) as Groups
+  expect(findingsIn(report).filter(({ state }) => state === 'missing')).toMatchObject([
+    { group: 'machine', name: 'disk', says: expect.stringContaining('below 400') },
+    { group: 'data', name: 'backups', says: expect.stringContaining('/dev/null/backups') },
+  ])
+  expect(Object.keys(report)).toEqual(['driver', 'ready', 'drivers', 'groups', 'setting_changes'])
+  expect(report).toMatchObject({ driver: 'local', ready: true, drivers: [{ name: 'local' }, { name: 'container' }] })
+  const shown = await doctor()
+  expect([asked.code, shown.code, shown.stdout]).toEqual([1, 1, expect.stringContaining('✗ disk: ')])
+  expect(shown.stderr).toContain('2 checks failed: disk, backups.')
+  expect(shown.stderr).toContain('SVC_DISK_FREE_MIN: 400TiB now, the default after the next start')
+})
+
+test('the findings beside a server that does not answer are called those of the next start', async () => {
+  const env = { ...server.env, SVC_SANDBOX_DRIVER: 'local' }
+  process.kill(server.pid, 'SIGSTOP')
+  try {
+    const { code, stdout, stderr } = await run([program, 'self-host', 'doctor'], { env, cwd: server.dir })
+    expect([code, stderr]).toEqual([0, expect.stringContaining('These are of the settings of the next start:')])
+    expect(stdout).toContain('✓ disk: ')
+    expect(stderr).toContain('With the settings of the next start, sessions can start here.')
+    expect(stderr).not.toContain('Sessions can start here.')
+  } finally {
+    process.kill(server.pid, 'SIGCONT')
+  }
 })
 
 test('the doctor and the page name a setting without effect', async () => {

@@ -72,7 +72,7 @@ test('a copy restored beside its running original is found by the printed comman
   // The original has the port of the settings.
   expect(start).toMatch(/SVC_PORT=\d+ SVC_PUBLIC_URL= /)
   expect(restored.stderr).toContain('The saved settings in ')
-  const started = await works(start)
+  const started = await works(`SVC_BACKUP_DIR='${join(dir, 'backups')}' ${start}`)
   expect(started.stderr).toContain('it answers reads only, and nothing acts')
   // Each print of a command is the same one.
   expect(printed(started.stderr, 'self-host start')).toBe(start)
@@ -87,7 +87,7 @@ test('a copy restored beside its running original is found by the printed comman
   expect((await answers(beside.server!.url)).held).not.toBeNull()
   expect((await answers(original.server!.url)).held).toBeNull()
   expect((await statusOf('svc self-host status')).server!.pid).toBe(original.server!.pid)
-  const doctor = await paste(`SVC_BACKUP_DIR='${join(dir, 'backups')}' SVC_DATA_DIR='${copy}' svc self-host doctor`)
+  const doctor = await paste(`SVC_DATA_DIR='${copy}' svc self-host doctor`)
   expect(doctor.stdout).toContain('! backups: this server makes none while it is held')
   // A second start changes nothing.
   await works(start)

@@ -9,6 +9,7 @@ import { buildDeps } from './build-deps.ts'
 import { type Config, operatorSecrets, readConfig, settingNames } from './config.ts'
 import { missingHiddenPaths, unknownSettings } from './config/warnings.ts'
 import type { Deps } from './deps.ts'
+import { examineServer } from './doctor/examine-server.ts'
 import { armFailpoints } from './failpoint.ts'
 import { recordFirstSandboxes } from './fleet/facts.ts'
 import { makeForwarder } from './fleet/forwarder.ts'
@@ -128,6 +129,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     const greeting = await greet(deps, hooks, commandName())
     owners = await serveOwnerSocket(deps, {
       info: serverInfoOf(deps, built.earlierVersion),
+      examine: () => examineServer(deps),
       stopWithSessions: () => shutdown.begin(withSessions),
     })
     const ingress = [appIngress(deps), previewIngress(deps), sandboxIngress(deps), terminalIngress(deps)]

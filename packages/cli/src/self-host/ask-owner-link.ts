@@ -4,6 +4,8 @@ import { request } from 'node:http'
 import { join } from 'node:path'
 import { ServiceError } from '@svc/contract/errors'
 import {
+  type DoctorReport,
+  examinePath,
   type OwnerLink,
   ownerSocketName,
   ownerSocketPath,
@@ -39,6 +41,16 @@ export async function askServer(ctx: Context, ms = answerMs): Promise<ServerInfo
 export async function askServerIn(dataDir: string, ms = answerMs): Promise<ServerInfo | null> {
   const answer = await askListening(dataDir, ms)
   return answer === 'silent' ? null : answer
+}
+
+/** A cluster of sandboxes and addresses that do not answer take seconds. */
+const examineMs = 30_000
+
+/** The doctor's findings of the server that uses the data folder. Null when it does not respond, or is of an earlier version. */
+export async function askExamination(dataDir: string, silentMs: number): Promise<DoctorReport | null> {
+  if ((await askServerIn(dataDir, silentMs)) === null) return null
+  const answer = await ask(dataDir, { method: 'GET', path: examinePath, body: '', ms: examineMs }).catch(noServer)
+  return answer?.status === 200 ? (JSON.parse(answer.text) as DoctorReport) : null
 }
 
 /** The folder with a server that listens there and does not answer, as one that is paused. */

@@ -4,6 +4,8 @@ export const ownerSocketName = 'owner.sock'
 export const ownerSocketPath = '/owner-link'
 /** GET returns the server that uses the data folder. */
 export const serverInfoPath = '/server'
+/** GET returns a `DoctorReport`: the server examines itself, with the settings that it runs with. */
+export const examinePath = '/doctor'
 /** POST ends the server, and its sessions with it. */
 export const stopWithSessionsPath = '/stop-with-sessions'
 
@@ -52,6 +54,33 @@ export interface RunningSandboxes {
   apps: number
   checks: number
 }
+
+export interface DoctorFinding {
+  name: string
+  /** `weak` works, but not as it should; `missing` does not work. */
+  state: 'good' | 'weak' | 'missing'
+  says: string
+  mend: string | null
+}
+
+interface DoctorGroup {
+  name: string
+  findings: DoctorFinding[]
+}
+
+/** Also printed by `svc server --doctor`, with the settings of the next start. */
+export interface DoctorReport {
+  /** The driver that sessions use; null when there is none. */
+  driver: string | null
+  ready: boolean
+  /** A server examines its own one alone. */
+  drivers: DoctorGroup[]
+  /** The other parts of a server. Without a running database they are fewer. */
+  groups: DoctorGroup[]
+}
+
+/** `svc server --doctor` with it examines the drivers and no group. */
+export const driversAlone = '--drivers-alone'
 
 export interface OtherServer {
   name: string

@@ -1,7 +1,6 @@
 /** `svc server --doctor`: which sandboxes a server on this machine could run, without starting one. One JSON document. */
 import { join } from 'node:path'
-import type { ExaminedGroup } from '@svc/contract'
-import type { Finding } from '@svc/sandbox'
+import { type DoctorReport, driversAlone } from '@svc/contract/daemon/owner-socket'
 import type { Config } from '../config.ts'
 import { runningDatabase } from '../db/embedded/running.ts'
 import { openDatabase } from '../db/pool.ts'
@@ -11,22 +10,15 @@ import { makeRunDir } from '../startup/run-dir.ts'
 import { hasTables } from './store.ts'
 import { examineService } from './examine-service.ts'
 
-export interface DoctorReport {
-  /** The driver that sessions would use; null when there is none. */
-  driver: string | null
-  ready: boolean
-  drivers: { name: string; findings: Finding[] }[]
-  /** The other parts of a server. Without a running database they are fewer. */
-  groups: ExaminedGroup[]
-}
-
-export async function examineMachine(config: Config): Promise<DoctorReport> {
+/** A server that runs has told the rest already, and a database of other settings may not answer. */
+export async function examineMachine(config: Config, more: string[]): Promise<DoctorReport> {
+  const isDriversAlone = more.includes(driversAlone)
   const log = makeLog('json', (text) => text)
   const runDir = await makeRunDir(config)
   const chosen = await chooseDriver(config, runDir, log)
   const drivers = Object.values(makeDrivers(config, runDir, log))
   const probed = await chosen?.probe()
-  const url = config.databaseUrl ?? (await runningDatabase(join(config.dataDir, 'postgres')))
+  const url = isDriversAlone ? null : (config.databaseUrl ?? (await runningDatabase(join(config.dataDir, 'postgres'))))
   const database = url === null ? null : openDatabase(url, log)
   try {
     // One that does not answer is examined as well, which says so.
@@ -35,7 +27,7 @@ export async function examineMachine(config: Config): Promise<DoctorReport> {
       driver: chosen?.name ?? null,
       ready: probed?.kind === 'ready',
       drivers: await Promise.all(drivers.map(async (one) => ({ name: one.name, findings: await one.examine() }))),
-      groups: await examineService({ config, db: isMade ? database.db : null }),
+      groups: isDriversAlone ? [] : await examineService({ config, db: isMade ? database.db : null }),
     }
   } finally {
     await database?.close()

@@ -10,7 +10,7 @@ type Command = (config: Config, more: string[]) => Promise<unknown>
 const backupNiceness = 10
 
 export const commands: Record<string, Command> = {
-  '--doctor': async (config) => (await import('../doctor/examine-machine.ts')).examineMachine(config),
+  '--doctor': async (config, more) => (await import('../doctor/examine-machine.ts')).examineMachine(config, more),
   '--examine-upgrade': async (config) => (await import('./examine-upgrade.ts')).examineUpgrade(config),
   '--end-sandboxes': async (config) => (await import('./end-sandboxes.ts')).endSandboxes(config),
   '--rotate-key': async (config) => (await import('../keyring/rotate-command.ts')).rotateKeyOf(config),

@@ -1,8 +1,14 @@
-import type { DatabaseInfo, ServerInfo } from '@svc/contract/daemon/owner-socket'
+import {
+  type DatabaseInfo,
+  type DoctorFinding,
+  type DoctorReport,
+  driversAlone,
+  type ServerInfo,
+} from '@svc/contract/daemon/owner-socket'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
-import { askOwnerLink, askServerIn, askSilent } from '../../self-host/ask-owner-link.ts'
+import { askExamination, askOwnerLink, askServerIn, askSilent } from '../../self-host/ask-owner-link.ts'
 import { askServerProgram } from '../../self-host/ask-program.ts'
 import { askReady } from '../../self-host/ask-ready.ts'
 import { changedSettings, warnOfChanges } from '../../self-host/changed-settings.ts'
@@ -191,21 +197,7 @@ const silentMs = 3_000
 
 const doctorMs = 60_000
 
-interface Finding {
-  name: string
-  state: 'good' | 'weak' | 'missing'
-  says: string
-  mend: string | null
-}
-
-interface Report {
-  driver: string | null
-  ready: boolean
-  drivers: { name: string; findings: Finding[] }[]
-  groups: { name: string; findings: Finding[] }[]
-}
-
-const marks: Record<Finding['state'], Styled> = {
+const marks: Record<DoctorFinding['state'], Styled> = {
   good: green('✓ '),
   weak: yellow('! '),
   missing: red('✗ '),
@@ -214,18 +206,22 @@ const marks: Record<Finding['state'], Styled> = {
 export const doctor = command({
   summary: 'Check this machine: whether sessions can start, how well they are isolated, how to fix problems',
   about: [
-    'Needs no running server and leaves nothing running. Exit code 1 if a check fails (✗), except those of sandboxes that sessions do not use.',
+    'A running server examines itself, with the settings that it runs with. Without one, the findings are of the settings of the next start. Leaves nothing running. Exit code 1 if a check fails (✗), except those of sandboxes that sessions do not use.',
   ],
   scope: 'nothing',
   examples: ['svc self-host doctor', 'svc self-host doctor --json'],
   async run(ctx) {
     const { out } = ctx
-    const report = await askServerProgram<Report>(ctx, '--doctor', {
+    const { server, silent, changed } = await findServer(ctx)
+    const ofServer = server === null ? null : await askExamination(server.data_dir, silentMs)
+    const ofMachine = await askServerProgram<DoctorReport>(ctx, '--doctor', {
       ms: doctorMs,
       otherwise: 'The check of this machine failed.',
+      more: ofServer === null ? [] : [driversAlone],
     })
-    // The check used the settings of the next start.
-    const { changed } = await findServer(ctx)
+    const report = ofServer === null ? ofMachine : withOtherDrivers(ofServer, ofMachine)
+    const isUnanswered = ofServer === null && (server !== null || silent !== null)
+    if (isUnanswered) out.warn('The running server gave no findings. These are of the settings of the next start:')
     if (out.json) out.document({ ...report, setting_changes: changed })
     else {
       for (const { name, findings } of report.drivers) {
@@ -241,7 +237,10 @@ export const doctor = command({
       warnOfChanges(ctx, changed)
     }
     const failed = failedIn(report)
-    if (report.ready && failed.length === 0) return out.note('Sessions can start here.')
+    if (report.ready && failed.length === 0)
+      return out.note(
+        isUnanswered ? 'With the settings of the next start, sessions can start here.' : 'Sessions can start here.',
+      )
     const why = report.driver === null ? 'SVC_SANDBOX_DRIVER is none.' : 'See the problems above.'
     throw new Refusal(
       'not_available',
@@ -252,13 +251,19 @@ export const doctor = command({
   },
 })
 
+/** A server examines only the driver that it uses. */
+function withOtherDrivers(ofServer: DoctorReport, { drivers }: DoctorReport): DoctorReport {
+  const others = drivers.filter(({ name }) => name !== ofServer.driver)
+  return { ...ofServer, drivers: [...ofServer.drivers, ...others] }
+}
+
 /** A machine needs only the sandboxes that sessions get. */
-function failedIn({ driver, drivers, groups }: Report): string[] {
+function failedIn({ driver, drivers, groups }: DoctorReport): string[] {
   const parts = [...drivers.filter(({ name }) => name === driver), ...groups]
   return parts.flatMap(({ findings }) => findings.filter(({ state }) => state === 'missing').map(({ name }) => name))
 }
 
-function showFinding({ out }: Context, { name, state, says, mend }: Finding): void {
+function showFinding({ out }: Context, { name, state, says, mend }: DoctorFinding): void {
   out.line('  ', marks[state], `${name}: ${says}`)
   if (mend !== null) out.line('      ', dim(mend))
 }

@@ -8,6 +8,7 @@ import type { Notice } from '@svc/contract'
 import {
   ownerSocketName,
   ownerSocketPath,
+  examinePath,
   serverInfoPath,
   stopWithSessionsPath,
 } from '@svc/contract/daemon/owner-socket'
@@ -114,10 +115,11 @@ describe('the owner socket in the data folder', () => {
     const dataDir = join(root, below)
     await mkdir(dataDir, { recursive: true })
     const info = { pid: process.pid, url: app.deps.config.publicUrl, data_dir: dataDir }
+    const report = { driver: null, ready: false, drivers: [], groups: [] }
     let isRunning = true
     const socket = await serveOwnerSocket(
       { ...app.deps, config: { ...app.deps.config, dataDir } },
-      { info: async () => info, stopWithSessions: () => isRunning },
+      { info: async () => info, examine: async () => report, stopWithSessions: () => isRunning },
     )
     try {
       const { mode } = await lstat(join(dataDir, ownerSocketName))
@@ -135,6 +137,7 @@ describe('the owner socket in the data folder', () => {
       expect((await ask(dataDir, 'GET', '/v1/accounts/me')).status).toBe(404)
       const answered = await ask(dataDir, 'GET', serverInfoPath)
       expect(JSON.parse(answered.text)).toEqual(info)
+      expect(JSON.parse((await ask(dataDir, 'GET', examinePath)).text)).toEqual(report)
       expect((await ask(dataDir, 'POST', stopWithSessionsPath)).status).toBe(202)
       // It has left its sandboxes to the next server already.
       isRunning = false

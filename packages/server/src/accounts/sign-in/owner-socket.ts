@@ -1,12 +1,14 @@
 /**
- * The socket on which `svc self-host` requests a sign-in link, the server's process id, or the end of the server with
- * its sessions. It is in the data folder with mode 0600: the kernel admits only the server's user, and no API token is involved.
+ * The socket on which `svc self-host` requests a sign-in link, the server's process id, the doctor's findings, or the
+ * end of the server with its sessions. It is in the data folder with mode 0600: the kernel admits only the server's user, and no API token is involved.
  */
 import { chmod, open, rename, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { errorStatus, ServiceError } from '@svc/contract'
 import {
+  type DoctorReport,
+  examinePath,
   ownerSocketName,
   ownerSocketPath,
   serverInfoPath,
@@ -26,6 +28,7 @@ type SocketDeps = Pick<Deps, 'db' | 'now' | 'newId' | 'config' | 'randomBytes' |
 
 interface OfServer {
   info(): Promise<ServerInfo>
+  examine(): Promise<DoctorReport>
   /** Begins the end of this server and of its sessions. False when it stops already and leaves them running. */
   stopWithSessions(): boolean
 }
@@ -65,7 +68,7 @@ async function answer(
   deps: SocketDeps,
   request: IncomingMessage,
   response: ServerResponse,
-  { info, stopWithSessions }: OfServer,
+  { info, examine, stopWithSessions }: OfServer,
 ): Promise<void> {
   const send = (status: number, body: object) => {
     response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' })
@@ -73,6 +76,7 @@ async function answer(
   }
   try {
     if (request.method === 'GET' && request.url === serverInfoPath) return send(200, await info())
+    if (request.method === 'GET' && request.url === examinePath) return send(200, await examine())
     if (request.method === 'POST' && request.url === stopWithSessionsPath) {
       const server = await info()
       if (!stopWithSessions())
