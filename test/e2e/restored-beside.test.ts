@@ -89,6 +89,7 @@ test('a copy restored beside its running original is found by the printed comman
   expect((await statusOf('svc self-host status')).server!.pid).toBe(original.server!.pid)
   const doctor = await paste(`SVC_DATA_DIR='${copy}' svc self-host doctor`)
   expect(doctor.stdout).toContain('! backups: this server makes none while it is held')
+  expect(printed(doctor.stdout, 'self-host resume')).toBe(`SVC_DATA_DIR='${copy}' svc self-host resume`)
   // A second start changes nothing.
   await works(start)
   expect([await hostOfClient(), await readFile(join(dir, '.config/svc/config.json'), 'utf8')]).toEqual([client, config])

@@ -263,9 +263,10 @@ function failedIn({ driver, drivers, groups }: DoctorReport): string[] {
   return parts.flatMap(({ findings }) => findings.filter(({ state }) => state === 'missing').map(({ name }) => name))
 }
 
-function showFinding({ out }: Context, { name, state, says, mend }: DoctorFinding): void {
+function showFinding({ out, next }: Context, { name, state, says, mend }: DoctorFinding): void {
   out.line('  ', marks[state], `${name}: ${says}`)
-  if (mend !== null) out.line('      ', dim(mend))
+  // A command after a colon is for this server, which may be a copy beside its original.
+  if (mend !== null) out.line('      ', dim(mend.replaceAll(/(?<=: )svc self-host [\w-]+/g, next)))
 }
 
 /** A thousand projects take a second; starting the database first takes longer. */
