@@ -123,7 +123,7 @@ test('a place that interrupted backups filled takes backups again', async () => 
   await killedAt('backup.after_pack', '--backup', { place: backups, keyFile: null, keep: null }, server.env)
   const packs = join(backups, 'packs', project)
   const finished = (await readdir(packs)).filter((name) => name.endsWith('.pack')).length
-  // What a kill in the middle of a file leaves.
+  // A kill in the middle of a file leaves such a part.
   await Bun.write(join(packs, 'cut.pack.partial'), 'half')
   expect((await leftovers()).length).toBeGreaterThan(1)
 

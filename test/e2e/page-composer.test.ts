@@ -156,7 +156,7 @@ test.skipIf(!browserPath)('a prompt that is sent while the network is away comes
   expect(await field.inputValue()).toBe('Written on a train.')
   await page.getByText("The service isn't responding").waitFor(slow)
   await page.context().setOffline(false)
-  // What is no longer true goes away by itself.
+  // The error goes away by itself once it is no longer true.
   await page.getByText("The service isn't responding").waitFor({ ...slow, state: 'detached' })
   await page.getByText("Can't reach the service.").waitFor({ ...slow, state: 'detached' })
   expect(await field.inputValue()).toBe('Written on a train.')

@@ -128,7 +128,7 @@ interface Doctor {
   groups: { name: string; findings: { name: string; state: string; says: string }[] }[]
 }
 
-/** Of the settings of the next start: one that runs is asked, and these make no backups by themselves. */
+/** It examines the settings of the next start, since a running server answers for itself, and these make no backups. */
 async function backupsOf(server: OneOfTwo, settings: Record<string, string>) {
   const { stdout } = await server.selfHost(['doctor', '--json'], settings)
   const { groups } = JSON.parse(stdout) as Doctor

@@ -184,7 +184,7 @@ function readObservation(settings: Settings) {
     logLevel: settings.choice('SVC_LOG_LEVEL', ['info', 'debug', 'warn', 'error']),
     /** The collector of traces; null when there is none. */
     tracing: readTracing(settings),
-    /** Of settings without effect. The start adds them, since it knows every setting. */
+    /** They name settings without effect. The start adds them, since it knows every setting. */
     warnings: [] as string[],
   }
 }

@@ -34,7 +34,7 @@ export interface Started {
   ownerLink: string | null
   /** After a restore, until `svc self-host resume`. */
   held: ServerInfo['held']
-  /** Of the program that used the data folder before, if it is another one. */
+  /** The version of svc that used the data folder before. Null: the same one, or none. */
   earlierVersion: string | null
 }
 

@@ -191,7 +191,7 @@ export function Notice({
   )
 }
 
-/** What is between backticks, such as a command in a message of the service, is code. */
+/** Shows text between backticks as code, such as a command in a message of the service. */
 const withCode = (text: string) =>
   text.split(/`([^`]+)`/).map((part, at) =>
     at % 2 === 0 ? (

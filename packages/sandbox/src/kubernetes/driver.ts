@@ -239,7 +239,7 @@ export function createKubernetesDriver(options: KubernetesOptions): SandboxDrive
     mkdirSync(join(runRoot, sandboxId), { mode: 0o700 })
   }
 
-  /** What asks the cluster for a pod, and the pool that gives it. */
+  /** `ask` asks the cluster for a pod. `pool` gives it; null where the cluster has no pools. */
   async function request(entry: Live, spec: SandboxSpec): Promise<{ pool: string | null; ask(): Promise<unknown> }> {
     const { cluster, path, pools, settings } = await parts()
     const name = `${prefix}${hashOf(spec.sandboxId, 12)}-${randomBytes(3).toString('hex')}`

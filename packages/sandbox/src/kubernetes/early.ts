@@ -26,7 +26,7 @@ export interface Early {
   end(got: Pod | null): Promise<void>
 }
 
-/** Whoever got the pod waits for it. */
+/** The start that gets the pod reports the error. */
 function knownLater(): void {}
 
 export function earlyBoots({ cluster, path, pools, links, log }: EarlyOptions) {

@@ -1,4 +1,4 @@
-/** What makes a blank pod the sandbox of a session. */
+/** The message that makes a blank pod the sandbox of a session. */
 import type { BootMessage } from '@svc/link'
 
 import type { SandboxSpec } from '../driver.ts'

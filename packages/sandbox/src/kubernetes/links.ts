@@ -123,7 +123,7 @@ export function linksOf({ cluster, path, pods, identity, image, log }: LinksOpti
       isAhead = true
       for (const pod of pods.pods.values()) onPod(pod, false)
     },
-    /** The blank pod of the pool, if there is one, and its link stands. It stays here until `to` or its end. */
+    /** The blank pod of the pool, if there is one, and its link stands. It stays here until `toBlank` or its end. */
     onlyBlank(pool: string): { pod: Pod; link: Link } | null {
       const [pod, ...others] = [...pods.pods.values()].filter(
         (each) =>

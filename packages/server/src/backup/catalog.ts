@@ -219,7 +219,7 @@ export async function writeState(place: Place, projectId: string, state: PackedS
 
 /**
  * Removes what interrupted backups left that no later one uses, so that a place which they filled takes backups again.
- * What they finished of repositories stays.
+ * Repositories that they finished stay.
  */
 async function removeInterrupted(place: Place): Promise<void> {
   await place.removeUnfinished()

@@ -125,8 +125,10 @@ async function hold(
     return await database.db.transaction().execute(async (trx) => {
       const reason = `The server was restored from a backup of ${created_at}. The session ran on the original, and its unfinished work is as of that time.`
       await putRefs(trx)
-      const gone = purged.map(({ project_id }) => project_id)
-      await deletePurgedRows(trx, gone)
+      await deletePurgedRows(
+        trx,
+        purged.map(({ project_id }) => project_id),
+      )
       const stopped = await stopSessions(trx, { reason, at: new Date() })
       await insertHeld(trx, { backup_id, backup_created_at: created_at })
       await recordOperatorAudit(trx, {

@@ -6,8 +6,7 @@ import { pingDatabase } from '../db/pool.ts'
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { hasRestoreMark } from '../backup/restore-mark.ts'
-import { keptServerName } from '../fleet/server-name.ts'
-import { lacksDatabaseUrl } from '../startup/folder-lock.ts'
+import { lacksKnownDatabase } from '../startup/other-database.ts'
 import { version } from '../version.ts'
 import { examineBackups, examineHold } from './examine-data.ts'
 import { examineDatabase, examineQueues, examineTables } from './examine-database.ts'
@@ -73,8 +72,7 @@ function withoutDatabase(config: Pick<Config, 'databaseUrl' | 'dataDir'>, failur
         'Run svc self-host restore again, which begins anew.',
       ),
     ]
-  // A first start that was ended has no name yet, and needs none of this.
-  const isUnnamed = lacksDatabaseUrl(config) && keptServerName(config.dataDir) !== null
+  const isUnnamed = lacksKnownDatabase(config)
   if (failure === null && !isUnnamed) return []
   return [
     isUnnamed

@@ -63,7 +63,7 @@ export async function acceptedMasterKeys(db: DbOrTransaction): Promise<string[]>
   return installation === null ? [] : [installation.master_key_id]
 }
 
-/** Of the tables, and which svc brought them there. As JSON, since the tables of another version may lack the column. */
+/** Returns the version of the tables, and which svc wrote it. It reads JSON, since tables of another version may lack the column. */
 export async function tablesVersion(db: DbOrTransaction): Promise<{ version: number; writtenBy: string | null }> {
   const { rows } = await sql<{ version: number; writtenBy: string | null }>`
     select version, to_jsonb(m) ->> 'svc_version' as "writtenBy"

@@ -250,7 +250,7 @@ export async function deleteProjectRow(db: DbOrTransaction, projectId: string): 
   return (await deleteRows(db, 'projects', { project_id: projectId, purge_at: sql`<= deleted_at` })) > 0
 }
 
-/** Of a restored copy whose original purged them. */
+/** Deletes projects from a restored copy, because its original purged them. */
 export async function deletePurgedRows(db: DbOrTransaction, projectIds: string[]): Promise<void> {
   if (projectIds.length > 0) await deleteRows(db, 'projects', { project_id: projectIds })
 }

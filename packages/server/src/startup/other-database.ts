@@ -8,11 +8,18 @@ import { lacksDatabaseUrl } from './folder-lock.ts'
 import { StartupError } from './startup-error.ts'
 
 /**
- * Without its database, a server would begin anew in a folder with the repositories of another one. A server keeps its
- * name in the folder once it has reached its database, so a first start that failed before may be repeated with either.
+ * Whether the server of the data folder uses a PostgreSQL that these settings do not name. A server keeps its name in the
+ * folder once it has reached its database, so a first start that failed before may be repeated with either.
+ */
+export function lacksKnownDatabase(config: Pick<Config, 'databaseUrl' | 'dataDir'>): boolean {
+  return lacksDatabaseUrl(config) && keptServerName(config.dataDir) !== null
+}
+
+/**
+ * Without its database, a server would begin anew in a folder with the repositories of another one.
  */
 export function refuseLackingDatabaseUrl(config: Pick<Config, 'databaseUrl' | 'dataDir'>): void {
-  if (!lacksDatabaseUrl(config) || keptServerName(config.dataDir) === null) return
+  if (!lacksKnownDatabase(config)) return
   throw new StartupError(
     `The server of the data folder ${config.dataDir} uses a PostgreSQL of yours, and DATABASE_URL is not set. Set it as for that server. To begin anew, set SVC_DATA_DIR to an empty folder. Nothing was changed.`,
   )

@@ -1,4 +1,4 @@
-/** What the socket of the data folder tells about the database of a server that runs. */
+/** The socket of the data folder tells how the database of a running server is. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { request } from 'node:http'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
