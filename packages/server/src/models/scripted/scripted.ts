@@ -135,7 +135,10 @@ function explainFailure(step: Step | undefined, output: string): string {
 }
 
 function closing(isScript: boolean, results: string[], number: string | null): string {
-  if (isScript) return `All ${results.length} commands of the script ran.\n\n${fenced(results.at(-1) ?? '')}`
+  if (isScript) {
+    const what = results.length === 1 ? 'The command' : `All ${results.length} commands`
+    return `${what} of the script ran.\n\n${fenced(results.at(-1) ?? '')}`
+  }
   const name = number === null ? 'The change request' : `Change request #${number}`
   return `${name} holds the work and is yours to review. I do not merge it: that is your decision, in the dashboard or with \`svc cr merge ${number ?? '<n>'}\`.`
 }
