@@ -104,7 +104,10 @@ model = "svc-scripted-demo"
 prompt = "Say hello."
 `
 const program3000 = `
-const answer = ({ url }) => url.endsWith('/key') ? process.env.SVC_LLM_API_KEY : 'a page of the session'
+const answer = ({ url, headers }) => {
+  if (url.endsWith('/headers')) return [...headers.keys()].join(' ')
+  return url.endsWith('/key') ? process.env.SVC_LLM_API_KEY : 'a page of the session'
+}
 Bun.serve({ port: 3000, hostname: '127.0.0.1', fetch: (request) => new Response(answer(request)) })
 const half = 'HTTP/1.1 200 OK\\r\\nContent-Length: 1000\\r\\n\\r\\nhalf'
 Bun.listen({ port: 3001, hostname: '127.0.0.1', socket: { data: (socket) => void socket.end(half) } })
@@ -223,6 +226,12 @@ test(
       return answer.status === 200 ? answer : null
     })
     expect(page.text).toBe('a page of the session')
+    // Through each server, the program receives what the browser sent, and no header of the way.
+    const answers = await Promise.all(
+      servers.map(({ url }) => fromOrigin(host, '/headers', { cookie: entered.cookie }, url)),
+    )
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
+    expect(answers[0]?.text).not.toContain('user-agent')
     const modelKey = (await fromOrigin(host, '/key', { cookie: entered.cookie })).text
     for (let i = 0; i < 6; i++) {
       const models = await fetch(`${front.url}/v1/llm/models`, { headers: { authorization: `Bearer ${modelKey}` } })
@@ -256,9 +265,9 @@ test(
   2 * minute,
 )
 
-/** Names below localhost do not resolve everywhere, so the balancer is dialed by its address. */
-function fromOrigin(host: string, path: string, headers: Record<string, string> = {}) {
-  const { hostname, port } = new URL(balancer.url)
+/** Names below localhost do not resolve everywhere, so the balancer, or a server, is dialed by its address. */
+function fromOrigin(host: string, path: string, headers: Record<string, string> = {}, at = balancer.url) {
+  const { hostname, port } = new URL(at)
   return new Promise<{ status: number; text: string; cookie: string }>((resolve, reject) => {
     const out = httpRequest({ host: hostname, port, path, headers: { host, ...headers }, setHost: false }, (answer) => {
       let text = ''

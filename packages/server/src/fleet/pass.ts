@@ -38,9 +38,10 @@ export async function passRequest(
   return passed.signal.aborted ? 'unreachable' : passWhole(request, response, passed)
 }
 
-/** A read without a body whose path and host `fetch` sends as they are. */
+/** A read without a body whose path and headers `fetch` sends as they are. It adds these two where they are missing. */
 function isPlainRead({ method, url = '', headers, rawHeaders }: IncomingMessage, peerUrl: string): boolean {
   if (method !== 'GET' && method !== 'HEAD') return false
+  if (headers['user-agent'] === undefined || headers.accept === undefined) return false
   if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) return false
   if (url.includes('#') || headerLines(rawHeaders, 'host').length !== 1) return false
   const whole = `${peerUrl}${url}`
