@@ -2,8 +2,10 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
 import { randomUUID } from 'node:crypto'
 import { commit, makeRepo, type TestRepository } from '@svc/git/testing'
+import { sql } from 'kysely'
 import { gitText } from '../../change-requests/testing.ts'
 import { makeSessionApp, type RunningSession, type SessionApp } from '../testing.ts'
+import { until } from '../../testing-until.ts'
 import { savedReply } from './testing-work-daemon.ts'
 
 let app: SessionApp
@@ -68,4 +70,25 @@ test('a session whose sandbox does not answer is deleted', async () => {
   app.driver.options.around = async () => new Response('', { status: 500 })
   expect((await app.request('DELETE', app.path(session.session_id))).status).toBe(200)
   expect(await isAlive(session)).toBe(false)
+}, 60_000)
+
+test('a stop during which the database goes away is refused as one, and changes nothing', async () => {
+  const { session, snapshot, mend } = await unsavable()
+  await mend()
+  const { session_id: sessionId } = session
+  const { db } = app.deps
+  const refused = await db.transaction().execute(async (trx) => {
+    await sql`lock table session_snapshots in access exclusive mode`.execute(trx)
+    const stopped = app.request<{ code: string }>('POST', app.path(sessionId, 'stop'))
+    await until('the save to wait for its row', async () => {
+      const ended = await sql`select pg_terminate_backend(pid, 5000) from pg_locks
+        where relation = 'session_snapshots'::regclass and not granted`.execute(trx)
+      return ended.rows.length > 0
+    })
+    return stopped
+  })
+  expect([refused.status, refused.body.code]).toEqual([503, 'unavailable'])
+  expect([(await app.session(sessionId)).status, await isAlive(session)]).toEqual(['running', true])
+  expect((await app.request('POST', app.path(sessionId, 'stop'))).status).toBe(200)
+  expect([await kept(session), await isAlive(session)]).toEqual([snapshot, false])
 }, 60_000)

@@ -8,7 +8,7 @@ export interface WorkTree {
 export type SaveOutcome =
   | { kind: 'clean'; has: WorkTree | null }
   | { kind: 'saved'; isNew: boolean; has: WorkTree | null }
-  /** The daemon was unavailable or sent invalid data. The last save stays. */
-  | { kind: 'failed'; reason: string }
+  /** The daemon was unavailable or sent invalid data, or this server could not store the work (`cause`). The last save stays. */
+  | { kind: 'failed'; reason: string; cause?: unknown }
   /** There is no space for it. The last save stays, and the session shows the reason. */
   | { kind: 'no-space'; reason: string }

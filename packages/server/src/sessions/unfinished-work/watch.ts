@@ -4,6 +4,7 @@ import { GitError, isDiskFull } from '@svc/git'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { SessionEvent } from '@svc/contract'
 import { isDatabaseFull } from '../../db/embedded/error.ts'
+import { isDatabaseUnavailable } from '../../db/unavailable.ts'
 import type { Deps } from '../../deps.ts'
 import { type DaemonAddress, readHealth } from '../../sandboxes/daemon-client.ts'
 import { withDeadline } from '../../deadline.ts'
@@ -42,6 +43,7 @@ function reasonOf(error: unknown, limitMs: number): string {
   const { name } = error as { name?: string }
   if (name === 'TimeoutError' || name === 'AbortError')
     return `Saving took longer than ${limitMs / 1000} seconds and was stopped. Large files outside .gitignore make it slow.`
+  if (isDatabaseUnavailable(error)) return "The server's database did not answer."
   if (isDiskFull(error) || isDatabaseFull(error)) return "The server's disk is full. Its operator must free space."
   if (error instanceof GitError)
     return "git on the server couldn't store the changes. The server log says why, under this session's id."
@@ -130,7 +132,7 @@ export class WipWatch {
     }).catch((error: unknown): SaveOutcome => {
       if (error instanceof ServiceError) return { kind: 'failed', reason: error.message }
       this.#deps.log.warn({ err: error, session_id: this.#daemon.sessionId }, 'storing unfinished work failed')
-      return { kind: 'failed', reason: reasonOf(error, limitMs) }
+      return { kind: 'failed', reason: reasonOf(error, limitMs), cause: error }
     })
     const outcome = await this.#running
     this.#running = null
@@ -166,7 +168,8 @@ export class WipWatch {
 
   /**
    * Saves while the sandbox can still stay. Returns why the work would be lost if it ended now, or null. A sandbox that does
-   * not answer can save nothing, so it is no reason to keep it.
+   * not answer can save nothing, so it is no reason to keep it. Throws when the database does not answer, which is no
+   * fault of the work.
    */
   async saveBeforeEnd(): Promise<string | null> {
     if (this.#ended || !(await this.#answers())) return null
@@ -174,6 +177,7 @@ export class WipWatch {
     try {
       const outcome = await this.#saveLast()
       if (outcome.kind !== 'failed' && outcome.kind !== 'no-space') return null
+      if (outcome.kind === 'failed' && isDatabaseUnavailable(outcome.cause)) throw outcome.cause
       return (await this.#answers()) ? outcome.reason : null
     } finally {
       this.#leaving--
