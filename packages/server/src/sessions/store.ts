@@ -222,7 +222,7 @@ export async function getSessionBySandbox(db: DbOrTransaction, sandboxId: string
 }
 
 /**
- * Sessions that are not in their wanted state, or whose server is dead. `inHand`: sessions that this server runs or
+ * Sessions that are not in their wanted state, whose sandbox has ended, or whose server is dead. `inHand`: sessions that this server runs or
  * starts. Any other session that has its name lost it to an error, such as a database that was unavailable.
  */
 export async function sessionsToReconcile(
@@ -235,6 +235,7 @@ export async function sessionsToReconcile(
     left join session_sandboxes b on b.session_id = s.session_id and b.generation = s.generation
     where s.status in ('provisioning', 'running') and ${isAtHome(sql.ref('s.project_id'), home)}
       and (s.desired = 'stopped' or b.instance_id is null or ${isServerDead(sql.ref('b.instance_id'), staleSeconds)}
+        or b.status in ('stopped', 'error')
         or b.instance_id = ${instanceId} and s.session_id <> all(${inHand}::uuid[]))
     limit ${limit}`.execute(db)
   return rows.map((row) => row.session_id)
