@@ -21,6 +21,10 @@ test('the keeper of a copy that comes back without its disk is given another cop
     await rm(copyOf(removed), { recursive: true })
     expect((await bob!.boot()).url).not.toBeNull()
     await until('the copy that was removed', async () => existsSync(join(copyOf(removed), 'svc-replica')))
+    // Also while the server runs.
+    await rm(copyOf(removed), { recursive: true })
+    await until('the copy that was removed again', async () => existsSync(join(copyOf(removed), 'svc-replica')))
+    await removed.replicaIsAt('bob')
     await bob!.kill('SIGTERM')
     await rm(join(fleet.dir, 'bob'), { recursive: true })
     expect((await bob!.boot()).url).not.toBeNull()

@@ -24,7 +24,7 @@ import { deleteOldKeys } from '../http/idempotency-store.ts'
 import { reconcileOrphaned } from '../models/usage/budget.ts'
 import { upstreamsOf } from '../models/upstreams/upstreams.ts'
 import { evictMirrors } from '../projects/mirrors/evict-mirrors.ts'
-import { followRefs, sweepReplicas } from '../projects/replicas/keep.ts'
+import { dropLostReplicas, followRefs, sweepReplicas } from '../projects/replicas/keep.ts'
 import { deleteOldRefChanges } from '../projects/replicas/store.ts'
 import { sweepRepositories } from '../projects/sweep-repositories.ts'
 import { forgetGivenSecrets } from '../secrets/given-store.ts'
@@ -350,6 +350,7 @@ function cleanups(deps: Deps): Job[] {
         isFirst = false
       },
     },
+    { name: 'find lost copies', scope: 'own disk', everyMs: 20_000, run: () => dropLostReplicas(deps) },
     { name: 'sweep copies', scope: 'own disk', everyMs: 600_000, run: (signal) => sweepReplicas(deps, signal) },
     {
       name: 'delete old ref changes',

@@ -168,8 +168,8 @@ export function finalValues(changes: { ref: string; old_sha: string | null; new_
   return [...values].map(([ref, sha]) => ({ ref, sha }))
 }
 
-/** Drops the rows of copies that this disk does not have, or only as they were before. Their homes make others. */
-async function dropLost(deps: Pick<Deps, 'config' | 'db' | 'serverName' | 'log'>): Promise<void> {
+/** A job: drops the rows of copies that this disk does not have, or only as they were before. Their homes make others. */
+export async function dropLostReplicas(deps: Pick<Deps, 'config' | 'db' | 'serverName' | 'log'>): Promise<void> {
   for (const row of await replicasAt(deps.db, deps.serverName)) {
     const { project_id, epoch, applied_seq } = row
     const mark = await readReplicaMark(replicaDir(deps, project_id))
@@ -183,12 +183,11 @@ async function dropLost(deps: Pick<Deps, 'config' | 'db' | 'serverName' | 'log'>
 /** More packs than this are joined. */
 const packsMax = 50
 
-/** A job: removes copies that another server has taken over and those of purged projects, and tidies the rest. First it notices lost ones. */
+/** A job: removes copies that another server has taken over and those of purged projects, and tidies the rest. */
 export async function sweepReplicas(
   deps: Pick<Deps, 'config' | 'db' | 'serverName' | 'log'>,
   signal: AbortSignal,
 ): Promise<void> {
-  await dropLost(deps)
   const ids = await storedProjects(deps, 'replicas')
   const gone = new Set([
     ...(await copiedElsewhere(deps.db, ids, deps.serverName)),
