@@ -238,6 +238,19 @@ test(
     expect(blocked.stderr).toContain('would be overwritten: link')
     expect(readlinkSync(join(third, 'link'))).toBe('mine')
     expect(await git(third, 'diff', '--name-only')).toBe('')
+
+    // A start that saves something else leaves the work of the one before in reach.
+    const earlier = (await info(id)).unfinished_work.generation!
+    await server.json(['sessions', 'restart', id, '--wait', '--project', project])
+    const more = ['sessions', 'chat', id, '--project', project, '--prompt', script(`printf 'later' > later.txt`)]
+    expect((await server.svc(more)).code).toBe(0)
+    await until('the work of the new start', async () => (await info(id)).unfinished_work.generation !== earlier)
+    const recover = ['sessions', 'recover', id, '--project', project, '--start']
+    const fourth = await clone('of-an-earlier-start')
+    expect((await server.svc([...recover, String(earlier)], { cwd: fourth })).code).toBe(0)
+    expect(listing(fourth)).toEqual(await expectedTree('expected-of-earlier', [`printf 'after' >> a.txt`]))
+    const missing = await server.svc([...recover, '99'], { cwd: fourth })
+    expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining('No work of start 99 is saved')])
   },
   5 * minute,
 )

@@ -35,19 +35,29 @@ export const recover = command({
       kind: 'switch',
       summary: 'Restore into the work tree of the running session instead of this folder',
     },
+    start: {
+      kind: 'number',
+      summary: 'The work of this start, as svc sessions info lists it (default: the newest)',
+      value: 'n',
+      min: 1,
+      max: 1_000_000,
+    },
   },
   examples: [
     'svc sessions recover 8f3a1c20',
     'svc sessions recover 8f3a1c20 --branch rescued',
     'svc sessions recover 8f3a1c20 --into-sandbox',
+    'svc sessions recover 8f3a1c20 --start 2',
   ],
   async run(ctx, { args, flags }) {
     if (flags.branch !== undefined && flags['into-sandbox'])
       throw new UsageError("--branch and --into-sandbox can't be combined")
+    if (flags.start !== undefined && flags['into-sandbox'])
+      throw new UsageError("--start and --into-sandbox can't be combined: recover it into a clone")
     const given = args.id ?? ctx.io.env.SVC_SESSION_ID
     if (given === undefined) throw new UsageError('Missing <id>', { next: ['svc sessions ls'] })
     const at = await sessionAt(ctx, given)
-    return flags['into-sandbox'] ? intoSandbox(ctx, at) : intoClone(ctx, at, flags.branch ?? null)
+    return flags['into-sandbox'] ? intoSandbox(ctx, at) : intoClone(ctx, at, flags)
   },
 })
 
@@ -75,11 +85,15 @@ function sayNothing(out: Output, at: SessionClient): void {
   out.line('There is nothing to recover: the session changed nothing, or pushed everything.')
 }
 
-async function intoClone(ctx: Context, at: SessionClient, branch: string | null): Promise<void> {
+async function intoClone(
+  ctx: Context,
+  at: SessionClient,
+  { branch = null, start }: { branch?: string | null | undefined; start?: number | undefined },
+): Promise<void> {
   const { out } = ctx
   const top = await repositoryHere(ctx)
   const isOwn = ctx.io.env.SVC_SESSION_ID === at.id
-  const saved = await choose(ctx, at, isOwn)
+  const saved = await choose(ctx, at, { isOwn, start })
   if (saved === null) return sayNothing(out, at)
   const work = { top, commit: saved.commit, again: `svc sessions recover ${at.id.slice(0, 8)}` }
   // In its own sandbox the agent may be working, so only require that it overwrites nothing unsaved.
@@ -114,14 +128,23 @@ async function intoClone(ctx: Context, at: SessionClient, branch: string | null)
 const files = (count: number): string => `${count} ${count === 1 ? 'file' : 'files'}`
 
 /** Saves a running session first. Inside its own sandbox it takes the work of an earlier start instead. Null: there is none. */
-async function choose(ctx: Context, at: SessionClient, isOwn: boolean): Promise<Saved | null> {
+async function choose(
+  ctx: Context,
+  at: SessionClient,
+  { isOwn, start }: { isOwn: boolean; start: number | undefined },
+): Promise<Saved | null> {
   if (!isOwn) await at.post('/wip').catch(notRunning)
   const wip: UnfinishedWork = await at.get('/wip')
   const { earlier, saved_at, commit, generation, ...rest } = wip
   const newest: Saved[] =
     saved_at === null || commit === null || generation === null ? [] : [{ ...rest, saved_at, commit, generation }]
   const mine = isOwn ? Number(ctx.io.env.SVC_SANDBOX_GENERATION) : null
-  return [...newest, ...earlier].find((each) => each.generation !== mine) ?? null
+  const all = [...newest, ...earlier].filter((each) => each.generation !== mine)
+  if (start === undefined) return all[0] ?? null
+  const found = all.find((each) => each.generation === start)
+  if (found !== undefined) return found
+  const saved = all.length === 0 ? 'none' : all.map((each) => each.generation).join(', ')
+  throw new Refusal('not_found', `No work of start ${start} is saved`, { hint: `Saved starts: ${saved}.` })
 }
 
 /** Falls back to work saved earlier; throws if none exists. */

@@ -150,6 +150,7 @@ function printUnfinished(ctx: Context, session: Session, unfinished: UnfinishedW
   const id = shortId(session.session_id, true)
   const isOld = session.status === 'running' && generation !== session.sandbox?.generation
   out.note(`${ctx.next(`svc sessions recover ${id}${isOld ? ' --into-sandbox' : ''}`)} recovers it.`)
+  if (earlier.length > 0) out.note(`With --start ${earlier[0]!.generation}, it recovers that of an earlier start.`)
 }
 
 function printPhases({ out }: Context, phases: readonly Phase[]): void {
