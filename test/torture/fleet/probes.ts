@@ -13,8 +13,8 @@ export class Probes {
   /** Null: nothing counts. */
   round: { kind: string; number: number } | null = null
   readonly refused: Record<string, number> = {}
-  /** The first of them, to be looked at. */
-  readonly samples: string[] = []
+  /** The first of each kind, to be looked at. */
+  readonly samples: Record<string, string[]> = {}
 
   /** Requests about a harmed home, or that came in at a harmed server, are left out. */
   async keep({ fleet, harmed, gate }: Run, over: AbortSignal): Promise<void> {
@@ -51,8 +51,9 @@ export class Probes {
         else if (isCounted) {
           count(this.refused, round.kind)
           const names = `round ${round.number}, ${new Date().toISOString()}, in at ${entrance}, home ${home.name}, after ${Math.round(ms)} ms`
-          if (this.samples.length < samplesMax)
-            this.samples.push(`${path} (${names}): ${answer.status} ${answer.text.slice(0, 200)}`)
+          const samples = (this.samples[round.kind] ??= [])
+          if (samples.length < samplesMax)
+            samples.push(`${path} (${names}): ${answer.status} ${answer.text.slice(0, 200)}`)
         }
         await delay(pauseMs)
       }

@@ -67,7 +67,7 @@ export async function tortureFleet(fleet: Fleet, options: FleetOptions): Promise
   for (const of of ['quiet', 'harmed'])
     if (probes.refused[of] !== undefined)
       run.problems.push(
-        `${probes.refused[of]} requests were refused in ${of} rounds; the first of all:\n${probes.samples.join('\n')}`,
+        `${probes.refused[of]} requests were refused in ${of} rounds; the first of them:\n${probes.samples[of]?.join('\n')}`,
       )
   if (!isBrief && times.harmed!.p99 > ratioMax * times.quiet!.p99)
     run.problems.push(`others waited: p99 ${times.harmed!.p99} ms, and ${times.quiet!.p99} ms in quiet rounds`)
