@@ -1,6 +1,6 @@
 import type { SessionEvent } from '@svc/sdk'
 import { describe, expect, test } from 'bun:test'
-import { aSession, ids, startService, svc } from '../../../testing.ts'
+import { aSession, ids, noUnfinishedWork, sha, startService, svc } from '../../../testing.ts'
 import {
   messageAt as at,
   messageEvent as message,
@@ -245,6 +245,7 @@ describe('svc sessions chat --prompt', () => {
     let session = failed
     await using service = startService({
       getSession: () => session,
+      getUnfinishedWork: () => ({ ...noUnfinishedWork, saved_at: at, commit: sha('c'), generation: 1, files: 1 }),
       promptSession: () => ({ prompt_id: ids.sandbox, status: 'accepted' }),
       async *streamSessionEvents() {
         yield { type: 'session', session: failed }
@@ -256,6 +257,9 @@ describe('svc sessions chat --prompt', () => {
     })
     const { code, stderr } = await svc(ask, { service, env })
     expect(code).toBe(1)
+    expect(stderr).toContain('The session is failed: the prompt restarts it from its branch.')
+    // The new sandbox begins without it.
+    expect(stderr).toContain('Saved, and not on the branch: 1 file. svc sessions recover 44444444 --into-sandbox')
     expect(stderr).toContain('The session stopped before the agent answered')
     expect(stderr).toContain(`svc sessions restart ${ids.session}`)
   })

@@ -11,6 +11,7 @@ import { valueOrStdin } from '../../../terminal/read-stdin.ts'
 import { watchStart } from '../../../conversation/start-phases.ts'
 import { ago } from '../../../terminal/time.ts'
 import { allSessions, resolveSessionId } from '../find.ts'
+import { noteSavedWork } from '../lifecycle/lifecycle.ts'
 import { startSession } from '../lifecycle/start.ts'
 import { isStarting } from '../labels.ts'
 
@@ -60,7 +61,10 @@ export const chat = command({
     const session = flags.new ? await startSession(ctx, {}) : await chooseSession(ctx, args.id)
     const at = ctx.project.session(session.session_id)
     if (isStarting(session)) await watchStart(ctx, at)
-    else if (session.status !== 'running') ctx.out.progress(`The session is ${session.status}: the prompt restarts it.`)
+    else if (session.status !== 'running') {
+      ctx.out.progress(`The session is ${session.status}: the prompt restarts it from its branch.`)
+      await noteSavedWork(ctx, at)
+    }
     if (prompt === null) {
       const { converse } = await import('../../../conversation/prompt-loop.ts')
       return converse(ctx, at, session.last_turn_error?.message ?? null, files)

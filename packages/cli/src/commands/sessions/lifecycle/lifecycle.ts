@@ -62,15 +62,19 @@ export const restart = command({
 /** A new sandbox begins idle from the branch, so name what brings saved files and the turn back. */
 async function printContinuation(ctx: Context, at: SessionClient, session: Session): Promise<void> {
   const { out } = ctx
-  const work = await at.get('/wip')
   const id = shortId(at.id, true)
   const isCut = session.last_turn_error?.code === 'sandbox_ended'
   if (isCut) out.note('The last turn was cut, and the agent waits for a prompt.')
-  if (work.saved_at !== null && work.generation !== session.sandbox?.generation)
-    out.note(
-      `Saved, and not on the branch: ${unfinishedLabel(work)}. ${ctx.next(`svc sessions recover ${id} --into-sandbox`)}`,
-    )
+  await noteSavedWork(ctx, at, session.sandbox?.generation)
   if (isCut) out.note(ctx.next(`svc sessions chat ${id} --prompt "continue"`))
+}
+
+/** Work of the start `generation` is in its sandbox; without one, all that is saved is missing there. */
+export async function noteSavedWork(ctx: Context, at: SessionClient, generation?: number): Promise<void> {
+  const work = await at.get('/wip')
+  if (work.saved_at === null || work.generation === generation) return
+  const again = ctx.next(`svc sessions recover ${shortId(at.id, true)} --into-sandbox`)
+  ctx.out.note(`Saved, and not on the branch: ${unfinishedLabel(work)}. ${again}`)
 }
 
 export const refresh = command({
