@@ -5,6 +5,7 @@ import { Refusal } from '../../errors.ts'
 import { confirm } from '../../terminal/ask.ts'
 import { count } from '../../terminal/count.ts'
 import { bold, dim, green, red, yellow } from '../../terminal/output.ts'
+import { warnNotRunning } from './servers.ts'
 
 type Reply = Awaited<ReturnType<typeof request>>
 type Taken = Reply['projects'][number]
@@ -130,6 +131,8 @@ export const copies = command({
     }
     const lacking = found.projects.filter((each) => !isBeingMade(each))
     if (lacking.length === 0) return
+    if (!out.json)
+      warnNotRunning(ctx, [...new Set(lacking.flatMap(({ replica, behind }) => (behind === 0 ? (replica ?? []) : [])))])
     const hasFailed = lacking.some(({ error }) => error)
     throw new Refusal('not_available', `${count(lacking.length, 'project')} without a current copy.`, {
       hint: hasFailed

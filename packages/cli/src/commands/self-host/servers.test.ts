@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { ServiceError } from '@svc/contract/errors'
-import { ids, startService, svc } from '../../testing.ts'
+import { ids, now, startService, svc } from '../../testing.ts'
 
 const project = { error: null, project_id: ids.project, slug: 'app', server: 'server-2', missing: [], is_stale: false }
 
@@ -69,14 +69,20 @@ test('self-host copies shows what lacks a copy, and exits with 1', async () => {
   const projects = [
     { ...of, slug: 'none', replica: null, behind: null },
     { ...of, slug: 'old', replica: 'server-2', behind: null },
+    { ...of, slug: 'stopped', replica: 'server-3', behind: 0 },
+    { ...of, slug: 'other', replica: 'server-3', behind: 0 },
     { ...of, slug: 'late', replica: 'server-2', behind: 3, error: 'server-2 answered: full' },
   ]
-  await using service = startService({ listUncopiedProjects: () => ({ mode: 'sync' as const, count: 3, projects }) })
+  await using service = startService({ listUncopiedProjects: () => ({ mode: 'sync' as const, count: 5, projects }) })
   const { code, stdout, stderr } = await svc(['self-host', 'copies'], { service })
   expect(code).toBe(1)
-  expect(stdout).toMatch(/none\s+server-1\s+none\n.*old\s+server-1\s+server-2, of an earlier home\n.*3 changes behind/)
+  expect(stderr.split('svc self-host take-over server-3')).toHaveLength(2)
+  expect(stderr).not.toContain('take-over server-2')
+  expect(stdout).toMatch(
+    /none\s+server-1\s+none\n.*old\s+server-1\s+server-2, of an earlier home\n[^]*3 changes behind/,
+  )
   expect(stdout).toEndWith('! late: the last attempt to copy it failed: server-2 answered: full\n')
-  expect(stderr).toContain('3 projects without a current copy')
+  expect(stderr).toContain('5 projects without a current copy')
   expect(stderr).toContain('Mend the reason on the server that it names')
 })
 
@@ -172,6 +178,23 @@ test('self-host servers names what is wrong with each server', async () => {
   )
 })
 
+test('self-host servers shows on a terminal how many seconds ago a server was seen, and its whole name', async () => {
+  const seen = (name: string, secondsAgo: number) => ({
+    ...{ ...draining, draining: false, projects: 1, name, running: secondsAgo < 20 },
+    ...{ peer_url: `https://${name}.example:8421`, last_seen: new Date(now - secondsAgo * 1000).toISOString() },
+  })
+  const servers = [seen('server-of-the-first-room', 1), seen('server-2', 40), seen('server-3', 130)]
+  await using service = startService({ listServers: () => ({ servers }) })
+  const { stdout, stderr } = await svc(['self-host', 'servers'], { service, terminal: true, columns: 80 })
+  expect(stdout).toMatch(/server-of-the-first-room .*https:\/\/\S+… +1 s ago/)
+  expect(stdout).toMatch(/server-2 .* 40 s ago\n.*server-3 .* 2 minutes ago\n/)
+  for (const name of ['server-2', 'server-3'])
+    expect(stderr).toContain(
+      `${name} does not run. Start it again, or if it is gone for good: svc self-host take-over ${name}\n`,
+    )
+  expect(stderr).not.toContain('first-room')
+})
+
 test('self-host move --wait follows the move to its end', async () => {
   let asked = 0
   await using service = startService({
@@ -262,6 +285,7 @@ test('self-host drain --wait ends with the last project, and fails when the drai
   })
   const done = await svc(['self-host', 'drain', 'server-1', '--wait'], { service: emptied })
   expect([done.code, done.stdout, left]).toEqual([0, '✓ server-1 keeps no project\n', -2])
+  expect(done.stderr).toContain('Stop it now, on its machine: svc self-host stop\n')
   await using ended = startService({
     listServers: () => ({ servers: [{ ...draining, projects: 2, draining: false }] }),
   })

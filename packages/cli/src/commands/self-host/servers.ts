@@ -18,14 +18,18 @@ export const servers = command({
     const found = await readServers(ctx, flags.projects ? { include: 'projects' } : {})
     if (out.json) return out.document(found)
     out.table(found.servers, [
-      { title: 'SERVER', of: ({ name }) => name, shrink: true },
+      { title: 'SERVER', of: ({ name }) => name },
       { title: 'STATE', of: stateOf },
       // Projects of a server that runs alone name no home.
       { title: 'PROJECTS', of: ({ projects, peer_url }) => (peer_url === null ? dim('all') : String(projects)) },
       { title: 'COPIES', of: ({ copies }) => String(copies ?? '') },
-      { title: 'PEER URL', of: ({ peer_url }) => peer_url ?? dim('runs alone') },
-      { title: 'LAST SEEN', of: ({ last_seen }) => (last_seen === null ? '' : out.time(last_seen)) },
+      { title: 'PEER URL', of: ({ peer_url }) => peer_url ?? dim('runs alone'), shrink: true },
+      { title: 'LAST SEEN', of: ({ last_seen }) => lastSeen(ctx, last_seen) },
     ])
+    warnNotRunning(
+      ctx,
+      found.servers.filter(({ running }) => !running).map(({ name }) => name),
+    )
     showProblems(ctx, found.servers)
     showPlaces(ctx, found.projects)
     const moves = found.servers.flatMap((each) => each.moves)
@@ -44,6 +48,20 @@ export const servers = command({
 const readServers = ({ api }: Context, query: { include?: 'projects' } = {}) => api.get('/v1/servers', { query })
 
 type Listed = Awaited<ReturnType<typeof readServers>>['servers'][number]
+
+/** A server counts as gone 20 seconds after its last heartbeat, so minutes say too little. */
+function lastSeen({ io, out }: Context, iso: string | null): string {
+  if (iso === null) return ''
+  const seconds = Math.floor((io.now() - Date.parse(iso)) / 1000)
+  return out.terminal && seconds >= 0 && seconds < 120 ? `${seconds} s ago` : out.time(iso)
+}
+
+export function warnNotRunning({ out, next }: Context, names: string[]): void {
+  for (const name of names)
+    out.warn(
+      `${name} does not run. Start it again, or if it is gone for good: ${next(`svc self-host take-over ${name}`)}`,
+    )
+}
 
 function showProblems({ out }: Context, servers: Listed[]): void {
   for (const { name, sandbox_problem, different_settings } of servers) {
@@ -190,8 +208,10 @@ export const drain = command({
       body: { off },
     })
     if (flags.wait && !off) {
-      await untilEmpty(ctx, args.server)
-      return out.done(drained, `${args.server} keeps no project`)
+      const isRunning = await untilEmpty(ctx, args.server)
+      out.done(drained, `${args.server} keeps no project`)
+      if (isRunning) out.note(`Stop it now, on its machine: ${next('svc self-host stop')}`)
+      return
     }
     out.done(drained, off ? `The drain of ${args.server} has ended` : `${args.server} is being drained`)
     await warnIfSilent(ctx, args.server, off)
@@ -222,7 +242,8 @@ function noteMove({ out, next }: Context, { project_slug, project_id, to }: List
 /** Longer than a restart takes. */
 const absentMsMax = 60_000
 
-async function untilEmpty(ctx: Context, name: string): Promise<void> {
+/** Returns whether the server runs. */
+async function untilEmpty(ctx: Context, name: string): Promise<boolean> {
   const { io, out, next } = ctx
   const outage = new Outage(ctx, {
     isReached: true,
@@ -235,11 +256,11 @@ async function untilEmpty(ctx: Context, name: string): Promise<void> {
     const { servers } = await outage.until(() => readServers(ctx))
     const server = servers.find((each) => each.name === name)
     // One that neither runs nor keeps a project is not listed.
-    if (server === undefined) return
+    if (server === undefined) return false
     // Servers of earlier versions say nothing of copies, nor of projects that cannot move.
     const { projects, copies_to_move: copies = 0, unmovable = [] } = server
     // Without the server, its copies are made at others from their homes.
-    if (projects === 0 && (copies === 0 || !server.running)) return
+    if (projects === 0 && (copies === 0 || !server.running)) return server.running
     const left = projects > 0 ? count(projects, 'project') : count(copies, 'copy')
     if (!server.draining) throw new Refusal('not_available', `The drain of ${name} was ended. It keeps ${left}.`)
     if (server.running && projects > 0 && unmovable.length >= projects) throw stuck(ctx, server)
