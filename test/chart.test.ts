@@ -154,6 +154,7 @@ interface Container {
 interface Rendered {
   kind: string
   spec: {
+    minReadySeconds: number
     tls: object[]
     template: { spec: { containers: Container[]; volumes: object[] } }
   }
@@ -265,6 +266,10 @@ describe.skipIf(!existsSync(helm))('the chart as Helm renders it', () => {
       { secretName: 'previews-tls', hosts: [previews] },
     ])
     expect(render({ ingress: { previewTlsSecret: 'previews-tls' } })).toContain('ingress.tlsSecret is required')
+  })
+
+  test('an upgrade leaves the copies of a server time before the next one', () => {
+    expect(rendered({}, 'StatefulSet').spec.minReadySeconds).toBe(10)
   })
 
   test('the notes warn of a missing trusted proxy', () => {
