@@ -82,7 +82,7 @@ async function requireGone(deps: Deps, serverName: string): Promise<{ data_folde
     'conflict',
     `The server ${serverName} is running: it was last seen at ${seen ?? 'this moment'}.`,
     {
-      hint: `Stop it first if it has to go. A server counts as gone ${lostSecondsMax} seconds after the end of its process, or ${deadAfterSeconds} seconds after its last heartbeat if its connections to PostgreSQL stay open.`,
+      hint: `Stop it first if it has to go, and repeat the command then. A server counts as gone ${lostSecondsMax} seconds after the end of its process, or ${deadAfterSeconds} seconds after its last heartbeat if its connections to PostgreSQL stay open.`,
       detail: { last_seen: seen },
     },
   )
