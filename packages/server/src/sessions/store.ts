@@ -222,8 +222,9 @@ export async function getSessionBySandbox(db: DbOrTransaction, sandboxId: string
 }
 
 /**
- * Sessions that are not in their wanted state, whose sandbox has ended, or whose server is dead. `inHand`: sessions that this server runs or
- * starts. Any other session that has its name lost it to an error, such as a database that was unavailable.
+ * Sessions that are not in their wanted state, whose sandbox has ended, or whose server is dead. `inHand`: sessions that
+ * this server runs or starts. Any other session that has its name lost it to an error, such as a database that was
+ * unavailable.
  */
 export async function sessionsToReconcile(
   db: DbOrTransaction,

@@ -131,8 +131,8 @@ export const copies = command({
     }
     const lacking = found.projects.filter((each) => !isBeingMade(each))
     if (lacking.length === 0) return
-    if (!out.json)
-      warnNotRunning(ctx, [...new Set(lacking.flatMap(({ replica, behind }) => (behind === 0 ? (replica ?? []) : [])))])
+    const stopped = lacking.map(stoppedKeeper).filter((name) => name !== null)
+    if (!out.json) warnNotRunning(ctx, [...new Set(stopped)])
     const hasFailed = lacking.some(({ error }) => error)
     throw new Refusal('not_available', `${count(lacking.length, 'project')} without a current copy.`, {
       hint: hasFailed
@@ -147,10 +147,13 @@ type Uncopied = Pick<Awaited<ReturnType<typeof readCopies>>['projects'][number],
 // Servers of earlier versions do not say it.
 const isBeingMade = ({ being_made = false }: Partial<Uncopied>) => being_made
 
+/** A complete copy is listed only when its server does not run. Null: the copy lacks something, or there is none. */
+const stoppedKeeper = ({ replica, behind }: Uncopied) => (behind === 0 ? replica : null)
+
 function copyText(copy: Uncopied): string {
   const { replica, behind } = copy
   if (isBeingMade(copy)) return 'being made'
   if (replica === null) return 'none'
   if (behind === null) return `${replica}, of an earlier home`
-  return behind === 0 ? `${replica}, which does not run` : `${replica}, ${behind} changes behind`
+  return stoppedKeeper(copy) === null ? `${replica}, ${behind} changes behind` : `${replica}, which does not run`
 }
