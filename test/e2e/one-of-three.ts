@@ -42,7 +42,7 @@ export class OneOfThree extends ServerProcess {
 
   async runsOf(job: string): Promise<number> {
     const text = await (await fetch(`${this.url}/metrics`)).text()
-    return Number(new RegExp(`^svc_job_runs_total\\{job="${job}",outcome="success"\\} (\\d+)`, 'm').exec(text)?.[1])
+    return Number(new RegExp(`^svc_job_runs_total\\{task="${job}",outcome="success"\\} (\\d+)`, 'm').exec(text)?.[1])
   }
 }
 

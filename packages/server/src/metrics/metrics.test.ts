@@ -82,9 +82,9 @@ test('a scrape from this machine shows requests, jobs, queues, pools and the dat
     '1',
   )
   expect(valueOf(text, `${count}{method="GET",route="none",status="404"}`)).toBe('1')
-  expect(Number(valueOf(text, 'svc_job_runs_total{job="works",outcome="success"}'))).toBe(runs)
-  expect(Number(valueOf(text, 'svc_job_runs_total{job="fails",outcome="failure"}'))).toBeGreaterThan(0)
-  expect(valueOf(text, 'svc_job_last_success_timestamp_seconds{job="fails"}')).toBeNull()
+  expect(Number(valueOf(text, 'svc_job_runs_total{task="works",outcome="success"}'))).toBe(runs)
+  expect(Number(valueOf(text, 'svc_job_runs_total{task="fails",outcome="failure"}'))).toBeGreaterThan(0)
+  expect(valueOf(text, 'svc_job_last_success_timestamp_seconds{task="fails"}')).toBeNull()
   expect(valueOf(text, 'svc_database_up')).toBe('1')
   expect(valueOf(text, 'svc_pending{queue="prompts"}')).toBe('0')
   expect(valueOf(text, 'svc_sandbox_boots{for="sessions",state="waiting"}')).toBe('0')

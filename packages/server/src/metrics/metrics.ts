@@ -38,22 +38,23 @@ export class Metrics {
     buckets: requestBuckets,
     registers: [this.registry],
   })
+  // A label `job` would be renamed: Prometheus stores the name of its scrape job there.
   readonly #jobRuns = new Counter({
     name: 'svc_job_runs_total',
     help: 'Runs of background jobs by outcome (success, failure).',
-    labelNames: ['job', 'outcome'],
+    labelNames: ['task', 'outcome'],
     registers: [this.registry],
   })
   readonly #jobSeconds = new Counter({
     name: 'svc_job_seconds_total',
     help: 'Duration of background job runs.',
-    labelNames: ['job'],
+    labelNames: ['task'],
     registers: [this.registry],
   })
   readonly #jobSuccess = new Gauge({
     name: 'svc_job_last_success_timestamp_seconds',
     help: 'When a background job last succeeded.',
-    labelNames: ['job'],
+    labelNames: ['task'],
     registers: [this.registry],
   })
 
@@ -91,10 +92,10 @@ export class Metrics {
     this.#forwardedSeconds.observe({ server }, seconds)
   }
 
-  jobRun(job: string, outcome: 'success' | 'failure', seconds: number): void {
-    this.#jobRuns.inc({ job, outcome })
-    this.#jobSeconds.inc({ job }, seconds)
-    if (outcome === 'success') this.#jobSuccess.setToCurrentTime({ job })
+  jobRun(task: string, outcome: 'success' | 'failure', seconds: number): void {
+    this.#jobRuns.inc({ task, outcome })
+    this.#jobSeconds.inc({ task }, seconds)
+    if (outcome === 'success') this.#jobSuccess.setToCurrentTime({ task })
   }
 
   /** `read` runs at each scrape. */
