@@ -1,4 +1,5 @@
 /** Figures from the shared database, the same on every server. */
+import { changeRequestStatuses, sessionStatuses } from '@svc/contract'
 import { sql } from 'kysely'
 import type { Db } from '../db/schema.ts'
 
@@ -59,12 +60,16 @@ export async function readFigures(db: Db): Promise<Figures> {
   return figures
 }
 
-/** Alerts are hard to write for series that come and go, so empty queues are 0. */
+const none = (labels: readonly string[]) => Object.fromEntries(labels.map((label) => [label, 0]))
+
+/** Alerts and panels are hard to write for series that come and go, so what has no row is 0. */
 const queues = ['prompts', 'trigger_slots', 'chat_events', 'chat_messages', 'checks', 'app_deploys']
 const zeros: Record<string, Record<string, number>> = {
-  svc_pending: Object.fromEntries(queues.map((queue) => [queue, 0])),
-  svc_pending_oldest_seconds: Object.fromEntries(queues.map((queue) => [queue, 0])),
+  svc_sessions: none(sessionStatuses),
+  svc_change_requests: none(changeRequestStatuses),
+  svc_pending: none(queues),
+  svc_pending_oldest_seconds: none(queues),
   svc_merges_unsettled: { '': 0 },
   svc_projects_without_copy: { '': 0 },
-  svc_webhooks_failing: { retrying: 0, paused: 0 },
+  svc_webhooks_failing: none(['retrying', 'paused']),
 }

@@ -93,7 +93,8 @@ export class Metrics {
   }
 
   jobRun(task: string, outcome: 'success' | 'failure', seconds: number): void {
-    this.#jobRuns.inc({ task, outcome })
+    // An outcome that has not occurred is 0: Prometheus counts no increase from an absent series.
+    for (const each of ['success', 'failure']) this.#jobRuns.inc({ task, outcome: each }, each === outcome ? 1 : 0)
     this.#jobSeconds.inc({ task }, seconds)
     if (outcome === 'success') this.#jobSuccess.setToCurrentTime({ task })
   }
@@ -157,5 +158,9 @@ export class Metrics {
   /** CPU, memory, open files and event loop lag. Call once per process. */
   watchProcess(): void {
     collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: lagEveryMs })
+    // Bun counts none of them, and their names are those of counters, which they are not.
+    for (const kind of ['handles', 'requests', 'resources'])
+      for (const name of [`nodejs_active_${kind}`, `nodejs_active_${kind}_total`])
+        this.registry.removeSingleMetric(name)
   }
 }
