@@ -79,15 +79,16 @@ export async function ensureReverseProxies() {
   })
 }
 
-/** packages/server/src/metrics/monitoring.test.ts looks here. */
-const promtool = join(root, 'node_modules/.cache/prometheus/promtool')
+/** packages/server/src/metrics/monitoring.test.ts and test/e2e/monitoring.test.ts look here. */
+const prometheusFolder = join(root, 'node_modules/.cache/prometheus')
 
-/** Tests the alert rules of deploy/monitoring. The package would start a Prometheus. */
-export async function ensurePromtool() {
-  if (findProgram('promtool') !== null || existsSync(promtool)) return
-  await unpackForTests('prometheus', ['prometheus'], (unpacked) =>
-    cpSync(join(unpacked, 'usr/bin/promtool'), promtool, { recursive: true }),
-  )
+/** For the tests of deploy/monitoring. An installation of the package would start a Prometheus. */
+export async function ensurePrometheus() {
+  const names = ['promtool', 'prometheus']
+  if (names.every((name) => findProgram(name) !== null || existsSync(join(prometheusFolder, name)))) return
+  await unpackForTests('prometheus', ['prometheus'], (unpacked) => {
+    for (const name of names) cpSync(join(unpacked, 'usr/bin', name), join(prometheusFolder, name), { recursive: true })
+  })
 }
 
 const objectStoreVersion = 'v1.8.0'

@@ -7,7 +7,7 @@ import { findBun, testMsMax } from './bun.mjs'
 import { ensureBuilt } from './build.mjs'
 import { main, root } from './console.mjs'
 import { ensureInstalled } from './install.mjs'
-import { ensureObjectStore, ensurePromtool, ensureReverseProxies, ensureSshd, ensureTestMachine } from './machine.mjs'
+import { ensureObjectStore, ensurePrometheus, ensureReverseProxies, ensureSshd, ensureTestMachine } from './machine.mjs'
 import { describeFlaky, run, runTestFiles } from './test-files.mjs'
 
 /** The goal for the whole run on two cores. Missing it is reported and is no failure: the machine may be slow. */
@@ -36,7 +36,7 @@ await main(async () => {
   await ensureTestMachine()
   await ensureSshd()
   await ensureReverseProxies()
-  await ensurePromtool()
+  await ensurePrometheus()
   await ensureObjectStore()
   results.push(await attempt('build', ensureBuilt))
   if (filters.length === 0) for (const stage of stages) results.push(await attempt(stage.name, () => runStage(stage)))
