@@ -25,37 +25,61 @@ function messagesIn(path: string): Message[] {
 }
 
 function constantOf(node: Node): [string, Node][] {
-  const { id, init } = node as Node & { id?: Node; init?: Node }
-  return node.type === 'VariableDeclarator' && init?.type === 'Literal' ? [[String(id?.name), init]] : []
+  const { id, init } = node as Node & { id?: Node; init?: Node | null }
+  return node.type === 'VariableDeclarator' && init != null ? [[String(id?.name), init]] : []
 }
 
-/** A call of `log.warn({ field }, 'a message')`, also of a logger that something has or a function returns. */
+/** A call of a logger, `log.warn({ field }, 'a message')`, or of the function of a sandbox driver, `log('a message', { field })`. */
 function messagesOf(node: Node, constants: Map<string, Node>): Message[] {
   if (node.type !== 'CallExpression') return []
-  const { object, property, computed } = node.callee as Node & { object?: Node; property?: Node; computed?: boolean }
-  const logger = (object?.type === 'CallExpression' ? object.callee : object) as Node | undefined
-  if (!/^#?log$/.test(String((logger?.property as Node | undefined)?.name ?? logger?.name))) return []
-  const named = computed === true ? textsOf(property, constants) : [String(property?.name)]
+  const callee = node.callee as Node & { object?: Node; property?: Node; computed?: boolean }
   const args = node.arguments as Node[]
-  const facts = args.length > 1 && args[0]?.type === 'ObjectExpression' ? (args[0].properties as Node[]) : []
-  const fields = facts.flatMap(({ key }) => String((key as Node | undefined)?.name ?? '') || [])
+  // startup/choose-driver.ts gives this function to the drivers, and logs what they say at info.
+  if (isLog(callee))
+    return textsOf(args[0], constants).map((text) => ({ level: 'info', text, fields: keysOf(args[1]) }))
+  const { object, property, computed } = callee
+  if (!isLog(object?.type === 'CallExpression' ? (object.callee as Node) : object)) return []
+  const named = computed === true ? textsOf(property, constants) : [String(property?.name)]
+  const fields = args.length > 1 ? keysOf(args[0]) : []
   return named
     .filter((level) => levels.includes(level))
     .flatMap((level) => textsOf(args.at(-1), constants).map((text) => ({ level, text, fields })))
 }
 
-/** The texts that an expression can have: a literal, a constant of the file, or one of two. None where it cannot be read. */
+/** A logger or its function, also one that something has. */
+const isLog = (node: Node | undefined) =>
+  /^#?log$/.test(String((node?.property as Node | undefined)?.name ?? node?.name))
+
+const keysOf = (node: Node | undefined): string[] =>
+  node?.type === 'ObjectExpression'
+    ? (node.properties as Node[]).flatMap(({ key }) => String((key as Node | undefined)?.name ?? '') || [])
+    : []
+
+/** The texts that an expression can have: a literal, a constant of the file, or one of two, with `…` for what varies. None where it cannot be read. */
 function textsOf(node: Node | undefined, constants: Map<string, Node>): string[] {
-  if (node?.type === 'ConditionalExpression')
-    return [node.consequent, node.alternate].flatMap((each) => textsOf(each as Node, constants))
-  const found = node?.type === 'Identifier' ? constants.get(String(node.name)) : node
-  return found?.type === 'Literal' && typeof found.value === 'string' ? [found.value] : []
+  switch (node?.type) {
+    case 'ConditionalExpression':
+      return [node.consequent, node.alternate].flatMap((each) => textsOf(each as Node, constants))
+    case 'TemplateLiteral': {
+      const between = (node.expressions as Node[]).map((each) => textsOf(each, constants)[0] ?? '…')
+      const parts = (node.quasis as { value: { cooked: string } }[]).map(({ value }) => value.cooked)
+      return [parts.map((part, n) => `${part}${between[n] ?? ''}`).join('')]
+    }
+    case 'Identifier':
+      return textsOf(constants.get(String(node.name)), constants)
+    case 'Literal':
+      return typeof node.value === 'string' ? [node.value] : []
+    default:
+      return []
+  }
 }
 
 const levels = ['fatal', 'error', 'warn', 'info', 'debug']
 
 function table(): string {
-  const paths = handWritten('packages/server/src').filter((path) => !isTest(path) && !/testing/.test(path))
+  const paths = ['packages/server/src', 'packages/sandbox/src']
+    .flatMap((folder) => handWritten(folder))
+    .filter((path) => !isTest(path) && !/testing/.test(path))
   const rows = paths.flatMap(messagesIn).map(({ level, text, fields }) => {
     const shown = fields.map((field) => `\`${field}\``).join(', ')
     return { level, row: `| ${level} | ${text.replace(/[|<>]/g, '\\$&')} | ${shown} |` }

@@ -15,6 +15,14 @@ test('docs/operate/log.md lists every message of the log: `npm run generate` wri
   expect(is.split('\n').filter((line) => /^\| (error|warn|info|debug) \|/.test(line)).length).toBeGreaterThan(150)
 })
 
+test.each([
+  ['one of two texts that a constant has', '| warn | model upstream rejected a key | `upstream`, `model` |'],
+  ['a text in which a part varies', '| info | Preparing the database for its first start (PostgreSQL …) | `dataDir` |'],
+  ['a text of a sandbox driver', '| info | sandbox ended | `sandbox_id`, `reason` |'],
+])('the messages of the log include %s', (_what, row) => {
+  expect(logPage().wanted).toContain(row)
+})
+
 describe('collecting strings that a person can read', () => {
   const strings = (text: string, path = 'a.tsx') => stringsOf(parseSource(path, text)).map((found) => found.text)
   test.each<[string, string[]]>([

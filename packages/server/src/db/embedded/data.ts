@@ -10,6 +10,10 @@ import { runPrefixed, type PostgresPrograms } from './programs.ts'
 
 const run = promisify(execFile)
 
+interface DataLog {
+  info(fields: object, message: string): void
+}
+
 /** A stopping PostgreSQL may still write for a while; waiting for one that merely runs is useless. */
 const stoppingMsMax = 30_000
 const runningMsMax = 1_000
@@ -31,7 +35,7 @@ export async function dataMajor(dir: string): Promise<number | null> {
 export async function prepareData(
   dir: string,
   programs: PostgresPrograms,
-  options: { sync: boolean; log: (message: string) => void; signal?: AbortSignal | undefined },
+  options: { sync: boolean; log: DataLog; signal?: AbortSignal | undefined },
 ): Promise<void> {
   const major = await dataMajor(dir)
   if (major === null) return await makeData(dir, programs, options)
@@ -54,9 +58,9 @@ export function requireMajor(dir: string, major: number, programs: PostgresProgr
 async function makeData(
   dir: string,
   programs: PostgresPrograms,
-  options: { sync: boolean; log: (message: string) => void; signal?: AbortSignal | undefined },
+  options: { sync: boolean; log: DataLog; signal?: AbortSignal | undefined },
 ): Promise<void> {
-  options.log(`Preparing the database for its first start (PostgreSQL ${programs.major})`)
+  options.log.info({ dataDir: dir }, `Preparing the database for its first start (PostgreSQL ${programs.major})`)
   const half = `${dir}.new-${process.pid}-${randomBytes(4).toString('hex')}`
   try {
     await mkdir(dirname(dir), { recursive: true, mode: 0o700 })
@@ -129,10 +133,7 @@ async function own(dir: string, programs: PostgresPrograms): Promise<void> {
  * belong to a zombie or an unrelated process. Every process of PostgreSQL has the data folder as its working
  * directory, so the file is removed when none has.
  */
-async function removeStalePid(
-  dir: string,
-  options: { log: (message: string) => void; signal?: AbortSignal | undefined },
-): Promise<void> {
+async function removeStalePid(dir: string, options: { log: DataLog; signal?: AbortSignal | undefined }): Promise<void> {
   const path = join(dir, 'postmaster.pid')
   const began = Date.now()
   let isReported = false
@@ -144,7 +145,7 @@ async function removeStalePid(
     if (user === null) break
     const stopping = text.includes('stopping')
     if (Date.now() - began > (stopping ? stoppingMsMax : runningMsMax)) throw inUse(dir, user)
-    if (!isReported) options.log('Waiting for the earlier PostgreSQL of this data folder to end')
+    if (!isReported) options.log.info({ dataDir: dir }, 'Waiting for the earlier PostgreSQL of this data folder to end')
     isReported = true
     await delay(25, undefined, { signal: options.signal })
   }

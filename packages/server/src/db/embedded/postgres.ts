@@ -94,7 +94,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   })
   await prepareData(dataDir, programs, {
     sync: options.settings?.fsync !== 'off',
-    log: (message) => log.info({ dataDir }, message),
+    log,
     signal,
   })
   const shared = options.sharedUntilEndOf
