@@ -306,6 +306,14 @@ test('an encrypted backup shows no content, and opens with its key file alone', 
 test('keeps as many backups as asked, and a backup without changes adds little', async () => {
   await server.send('POST', at(ids.busy, `/sessions/${ids.running}/stop`))
   await server.send('POST', at(ids.outside, `/sessions/${ids.away}/stop`))
+  // A month would be meant by 1m, and by nothing shorter than a day.
+  for (const [keep, code] of [
+    ['1m', 2],
+    ['12h', 1],
+  ] as const) {
+    const refused = await selfHost(['backup', backups, '--keep', keep])
+    expect([refused.code, refused.stderr]).toEqual([code, expect.stringContaining('an age of at least a day such as')])
+  }
   const next = await backUp('--keep', '2')
   expect([next.backups, next.removed]).toEqual([2, taken.slice(0, 2).map(({ id }) => id)])
   await server.kill('SIGTERM')

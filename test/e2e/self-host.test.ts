@@ -162,6 +162,14 @@ test('saves only settings that the server accepts, and says what to set instead'
   const several = await svc('self-host', 'env', 'set', 'SVC_PORT=84210', 'SVC_ROLES=nonsense')
   expect(several.stderr).toContain('SVC_PORT must be a whole number from 0 to 65535')
   expect(several.stderr).toContain('SVC_ROLES must be api, worker or both')
+  // Someone means a month by it.
+  const month = await svc('self-host', 'env', 'set', 'SVC_BACKUP_DIR=/mnt/backups', 'SVC_BACKUP_KEEP=1m')
+  expect([month.code, month.stderr]).toEqual([
+    2,
+    expect.stringContaining(
+      'SVC_BACKUP_KEEP must be a count of backups such as 30, or an age of at least a day such as 14d or 8w, but is "1m".',
+    ),
+  ])
   // One without the other.
   const half = await svc('self-host', 'env', 'set', 'SVC_GIT_HOST=github.com')
   expect([half.code, half.stderr]).toEqual([2, expect.stringContaining('go together')])

@@ -32,7 +32,7 @@ import {
   type Writer,
   writeManifest,
 } from './catalog.ts'
-import { type Keep, parseKeep } from './duration.ts'
+import { type Keep, keepRule, parseKeep } from './duration.ts'
 import { type BackupKey, readOrMakeKey } from './key-file.ts'
 import { knownBackup, rememberBackup } from './known-places.ts'
 import { backupFormat, type Manifest, newBackupId, type StoredTable } from './manifest.ts'
@@ -112,7 +112,7 @@ async function backUpFrom(source: Source, input: BackupInput, onPhase: OnProgres
   await requireKnownTables(client)
   const keep = input.keep === null ? null : parseKeep(input.keep)
   if (input.keep !== null && keep === null)
-    throw new StartupError(`Keep a count of backups such as 30, or an age such as 14d, not ${input.keep}.`)
+    throw new StartupError(`--keep is ${keepRule}, not ${input.keep}. Nothing was backed up.`)
   const place = await openPlace(input.place, source.config)
   const onProgress = repeating(place, onPhase)
   requireOutside(source.config.dataDir, input.place)

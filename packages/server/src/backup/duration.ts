@@ -11,9 +11,12 @@ export function parseDuration(text: string): number | null {
   return count === undefined ? null : Number(count) * unitMs[unit as keyof typeof unitMs]
 }
 
-/** `30` backups, or an age such as `14d`. Null: neither. */
+/** The rule of `parseKeep`, after what it is for. */
+export const keepRule = 'a count of backups such as 30, or an age of at least a day such as 14d or 8w'
+
+/** Null: neither. Minutes are refused at any length, as someone may mean months by an m. */
 export function parseKeep(text: string): Keep | null {
   if (/^[1-9]\d{0,5}$/.test(text)) return { count: Number(text) }
-  const ageMs = parseDuration(text)
-  return ageMs === null ? null : { ageMs }
+  const ageMs = text.endsWith('m') ? null : parseDuration(text)
+  return ageMs === null || ageMs < unitMs.d ? null : { ageMs }
 }

@@ -10,7 +10,7 @@ test('keeps a count of backups, or those that are young enough, and always the n
   expect(backupsToRemove(ids, { count: 2 }, at)).toEqual([ids[0]!])
   expect(backupsToRemove(ids, { count: 9 }, at)).toEqual([])
   expect(backupsToRemove(ids, parseKeep('7d')!, at)).toEqual([ids[0]!])
-  expect(backupsToRemove(ids, parseKeep('1h')!, at)).toEqual([ids[0]!, ids[1]!])
+  expect(backupsToRemove(ids, parseKeep('1d')!, at)).toEqual([ids[0]!, ids[1]!])
   expect(timeOf(ids[2]!)).toBe(Date.parse('2026-11-25T12:00:00Z'))
 })
 
@@ -25,8 +25,10 @@ test('keeps the newest complete backup while later ones are incomplete', () => {
   expect(backupsToRemove(ids, { count: 1 }, { kept: [ids[2]!, ids[0]!], now })).toEqual([ids[1]!])
 })
 
-test('a retention is a count or a duration', () => {
+test('a retention is a count or an age of at least a day, and never in minutes', () => {
   expect(parseKeep('30')).toEqual({ count: 30 })
   expect(parseKeep('2w')).toEqual({ ageMs: 14 * 86_400_000 })
-  for (const text of ['0', '-1', '1y', 'all', '1.5d', '']) expect(parseKeep(text)).toBeNull()
+  expect(parseKeep('24h')).toEqual({ ageMs: 86_400_000 })
+  for (const text of ['0', '-1', '1y', 'all', '1.5d', '', '1m', '6m', '99999m', '23h'])
+    expect(parseKeep(text)).toBeNull()
 })

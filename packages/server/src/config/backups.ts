@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { isS3Address } from '@svc/contract/schemas/backup-address'
-import { parseDuration, parseKeep } from '../backup/duration.ts'
+import { keepRule, parseDuration, parseKeep } from '../backup/duration.ts'
 import { refuseAddress } from '../backup/place/s3/address.ts'
 import { isArchiveName, isTarName } from '../backup/place/tar/tar-name.ts'
 import type { Settings } from './settings.ts'
@@ -44,8 +44,7 @@ export function readBackups(settings: Settings): { backups: BackupSettings | nul
   const keyFile = settings.text('SVC_BACKUP_KEY_FILE')
   const everyMs = parseDuration(every ?? '24h')
   if (everyMs === null) settings.refuse('SVC_BACKUP_EVERY', 'must be a duration of at least a minute, such as 6h or 1d')
-  if (keep !== null && parseKeep(keep) === null)
-    settings.refuse('SVC_BACKUP_KEEP', 'must be a count of backups such as 30, or an age such as 14d')
+  if (keep !== null && parseKeep(keep) === null) settings.refuse('SVC_BACKUP_KEEP', `must be ${keepRule}`)
   if (dir === null && (every ?? keep ?? keyFile) !== null)
     settings.problem(
       ['SVC_BACKUP_DIR', 'SVC_BACKUP_EVERY', 'SVC_BACKUP_KEEP', 'SVC_BACKUP_KEY_FILE'].filter(

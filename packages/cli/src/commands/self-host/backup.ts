@@ -85,8 +85,11 @@ export const backup = command({
   ],
   async run(ctx, { args, flags }) {
     const { out } = ctx
-    if (flags.keep !== undefined && !/^[1-9]\d{0,5}[mhdw]?$/.test(flags.keep))
-      throw new UsageError(`--keep is a count such as 30, or an age such as 14d: ${flags.keep}`)
+    // Without an m, by which someone may mean months. The server refuses hours that are no day.
+    if (flags.keep !== undefined && !/^[1-9]\d{0,5}[hdw]?$/.test(flags.keep))
+      throw new UsageError(
+        `--keep is a count of backups such as 30, or an age of at least a day such as 14d or 8w, not ${flags.keep}`,
+      )
     const input = {
       place: placeOf(args.place),
       keyFile: flags.encrypt === undefined ? null : resolve(flags.encrypt),
