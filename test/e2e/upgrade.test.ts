@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Session } from '@svc/contract'
 import { freePort } from '@svc/git/testing'
+import pg from 'pg'
 import { Screen } from '../../packages/cli/src/testing/screen.ts'
+import { runningDatabase } from '../../packages/server/src/db/embedded/running.ts'
 import { gatewayOf, git, makeFirstCommit, program, removeFolder, root, run, ServerProcess, until } from './harness.ts'
 import { LaterVersion } from './later-version.ts'
 
@@ -105,6 +107,19 @@ test('the check says what would go on, and changes nothing', async () => {
   expect([shown.code, shown.stderr]).toEqual([0, expect.stringContaining('An upgrade can run.')])
   for (const part of ['1 session', programIn('earlier'), programIn('later'), '77.0.0', '1 migration;'])
     expect(shown.stdout).toContain(part)
+  expect(shown.stdout).toContain('only with a backup from before: the running version does not start on the migrated')
+  const planned = await svc(programIn('later'), 'self-host', 'upgrade', '--check', '--json')
+  expect(JSON.parse(planned.stdout)).toMatchObject({ can_upgrade: true, migrations: 1, can_go_back: false })
+  const without = await svc(program, 'self-host', 'upgrade', '--check', '--json')
+  expect(JSON.parse(without.stdout)).toMatchObject({ can_upgrade: true, migrations: 0, can_go_back: true })
+  // As after the upgrade of another server of the database.
+  const client = new pg.Client({ connectionString: (await runningDatabase(join(home, '.local/share/svc/postgres')))! })
+  await client.connect()
+  await client.query(`insert into schema_migrations (version, name) values (7701, 'later')`)
+  const migrated = await svc(programIn('later'), 'self-host', 'upgrade', '--check', '--json')
+  await client.query('delete from schema_migrations where version = 7701')
+  await client.end()
+  expect(JSON.parse(migrated.stdout)).toMatchObject({ can_upgrade: true, migrations: 0, can_go_back: false })
   const unconfirmed = await svc(programIn('later'), 'self-host', 'upgrade')
   expect([unconfirmed.code, unconfirmed.stderr]).toEqual([2, expect.stringContaining('--yes')])
   expect(await facts()).toEqual(earlier)

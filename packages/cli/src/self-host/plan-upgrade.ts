@@ -24,7 +24,7 @@ export interface UpgradePlan {
   sandboxes: RunningSandboxes | null
   /** The others of the database that run; null when unknown. */
   other_servers: OtherServer[] | null
-  /** Whether the earlier program starts again if this one does not. */
+  /** Whether the earlier program is in its place, and starts on the database as it is after the upgrade. */
   can_go_back: boolean
   problems: { says: string; mend: string | null }[]
 }
@@ -58,13 +58,17 @@ export async function planUpgrade(ctx: Context): Promise<Upgrade> {
   }
   const to = { version, program: serverCommand()[0] }
   const sandboxes = info?.sandboxes ?? null
-  const common = { is_current: running.isThisOne, from, to, sandboxes, can_go_back: running.isInPlace }
-  if (running.isThisOne)
-    return {
-      plan: { ...common, can_upgrade: false, migrations: 0, other_servers: null, problems: [] },
-      running,
-      server,
+  const common = { is_current: running.isThisOne, from, to, sandboxes }
+  if (running.isThisOne) {
+    const none = {
+      can_upgrade: false,
+      migrations: 0,
+      other_servers: null,
+      can_go_back: running.isInPlace,
+      problems: [],
     }
+    return { plan: { ...common, ...none }, running, server }
+  }
   const problems = server === null ? [await notOurs(found, running)] : []
   const report = await askServerProgram<UpgradeReport>(ctx, '--examine-upgrade', {
     ms: 60_000,
@@ -73,11 +77,19 @@ export async function planUpgrade(ctx: Context): Promise<Upgrade> {
   })
   problems.push(...report.problems, ...otherDriver(sandboxes?.driver ?? ready?.sandbox.driver, report))
   const { migrations, other_servers } = report
+  const can_go_back = running.isInPlace && startsAfter(report, info)
   return {
-    plan: { ...common, can_upgrade: problems.length === 0, migrations, other_servers, problems },
+    plan: { ...common, can_upgrade: problems.length === 0, migrations, other_servers, can_go_back, problems },
     running,
     server,
   }
+}
+
+/** Whether the running program starts on the tables of the new one. Another server may have migrated them already. */
+function startsAfter({ migrations, tables_version, other_servers }: UpgradeReport, info: ServerInfo | null): boolean {
+  if (migrations !== 0) return false
+  // A server of an earlier version does not report it.
+  return info?.tables_version === undefined ? other_servers.length === 0 : info.tables_version >= tables_version
 }
 
 type Problem = UpgradePlan['problems'][number]

@@ -24,6 +24,8 @@ export interface ServerInfo {
   /** Servers of earlier versions send neither this nor what follows. */
   version?: string
   program?: string
+  /** The version of the tables up to which this program starts on a database. */
+  tables_version?: number
   /** The version that used the data folder before this start. Null: the same, or none. */
   earlier_version?: string | null
   /** Its own port, for a client on its machine. Null where a client cannot use it. */
@@ -95,6 +97,8 @@ export interface UpgradeReport {
   driver: string | null
   /** The migrations that its start applies. Null when the database was not readable. */
   migrations: number | null
+  /** The version of the tables after its start. */
+  tables_version: number
   /** The others of the database that run. */
   other_servers: OtherServer[]
   problems: { name: 'database' | 'disk' | 'sandboxes'; says: string; mend: string | null }[]

@@ -10,7 +10,7 @@ import type { Config } from '../config.ts'
 import { dataMajor, requireMajor } from '../db/embedded/data.ts'
 import { findPostgresPrograms } from '../db/embedded/programs.ts'
 import { runningDatabase } from '../db/embedded/running.ts'
-import { countPending } from '../db/migrate.ts'
+import { countPending, knownVersion } from '../db/migrate.ts'
 import { openDatabase } from '../db/pool.ts'
 import { readServerName } from '../fleet/server-name.ts'
 import { runningVersions } from '../fleet/store.ts'
@@ -42,7 +42,7 @@ export async function examineUpgrade(config: Config): Promise<UpgradeReport> {
   const others = migrations === null ? [] : await otherServers(config, log)
   await examine('disk', () => examineDisk(config, log))
   const driver = await examine('sandboxes', () => examineDriver(config, log, problems))
-  return { version, driver, migrations, other_servers: others, problems }
+  return { version, driver, migrations, tables_version: knownVersion, other_servers: others, problems }
 }
 
 /** Resolves with the number of migrations that a start would apply. */

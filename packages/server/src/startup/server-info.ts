@@ -4,6 +4,7 @@ import pg from 'pg'
 import { adoptableSandboxes as ofApps } from '../apps/store.ts'
 import { isUuid } from '../auth/allow.ts'
 import { adoptableSandboxes as ofChecks } from '../checks/store.ts'
+import { knownVersion } from '../db/migrate.ts'
 import { addressOf } from '../db/move/connect.ts'
 import { pingDatabase } from '../db/pool.ts'
 import { withDeadline } from '../deadline.ts'
@@ -47,7 +48,7 @@ async function serverInfo(deps: InfoDeps, database: DatabaseInfo): Promise<Serve
   const held = deps.hold.held === null ? null : { backup_created_at: deps.hold.held.backup_created_at }
   const info = {
     ...{ pid: process.pid, url: publicUrl, data_dir: dataDir, version, program: process.execPath, held },
-    own_url: ownUrl(deps.config),
+    ...{ own_url: ownUrl(deps.config), tables_version: knownVersion },
     database,
   }
   if (database.problem !== null) return info

@@ -3,16 +3,17 @@ import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
 import { changedSettings, warnOfChanges } from '../../self-host/changed-settings.ts'
-import { planUpgrade, type UpgradePlan } from '../../self-host/plan-upgrade.ts'
+import { planUpgrade, type Upgrade, type UpgradePlan } from '../../self-host/plan-upgrade.ts'
 import { switchProgram } from '../../self-host/switch-program.ts'
 import { countsOf } from '../../self-host/what-runs.ts'
 import { confirm } from '../../terminal/ask.ts'
+import { count } from '../../terminal/count.ts'
 import { bold, dim, green, red } from '../../terminal/output.ts'
 
 export const upgrade = command({
   summary: 'Replace your running server with this version of svc',
   about: [
-    'Run it with the new program: dist/svc of a new build, or svc-server/bin/svc of an unpacked archive. It checks the data folder, the disk, PostgreSQL, the sandbox driver and the agent runtime before it stops anything, then starts this program with the settings of the running one. If that does not become ready, the earlier program starts again.',
+    'Run it with the new program: dist/svc of a new build, or svc-server/bin/svc of an unpacked archive. It checks the data folder, the disk, PostgreSQL, the sandbox driver and the agent runtime before it stops anything, then starts this program with the settings of the running one. If that does not become ready, the earlier program starts again, unless the database was migrated.',
     'Sessions, apps and checks go on. --check only checks; the exit code is 1 when an upgrade would be refused.',
   ],
   scope: 'nothing',
@@ -33,7 +34,7 @@ export const upgrade = command({
       )
     }
     if (flags.check && out.json) out.document(plan)
-    else if (!out.json) show(ctx, plan)
+    else if (!out.json) show(ctx, found)
     if (!plan.can_upgrade || server === null) throw refused(plan)
     if (flags.check) return out.note('An upgrade can run. Nothing was changed.')
     await confirm(ctx, {
@@ -57,7 +58,7 @@ export const upgrade = command({
 const named = (servers: OtherServer[]) =>
   servers.map(({ name, version }) => `${name} (${version ?? 'unknown version'})`).join(', ')
 
-function show({ out }: Context, plan: UpgradePlan): void {
+function show({ out }: Context, { plan, running }: Upgrade): void {
   const { from, to, migrations } = plan
   out.fields([
     ['running', [from.version ?? 'unknown version', dim(`  ${from.program} (process ${from.pid})`)]],
@@ -66,7 +67,7 @@ function show({ out }: Context, plan: UpgradePlan): void {
     whatRuns(plan.sandboxes),
     ['database', migrations === null ? null : afterMigrations(plan, migrations)],
     ['others', plan.other_servers === null || plan.other_servers.length === 0 ? null : named(plan.other_servers)],
-    ['back', plan.can_go_back ? null : `${from.program} was replaced, so the running version can't be started again`],
+    ['back', noWayBack(plan, running.isInPlace)],
   ])
   for (const { says, mend } of plan.problems) {
     out.line(red('✗ '), says)
@@ -74,13 +75,20 @@ function show({ out }: Context, plan: UpgradePlan): void {
   }
 }
 
-function afterMigrations({ other_servers: others }: UpgradePlan, count: number): string {
-  if (count === 0) return 'nothing to migrate'
+function noWayBack({ can_go_back, from, migrations }: UpgradePlan, isInPlace: boolean): string | null {
+  if (!isInPlace) return `${from.program} was replaced, so the running version can't be started again`
+  // Without the number of migrations, a problem says why nothing is known of the database.
+  if (can_go_back || migrations === null) return null
+  return 'only with a backup from before: the running version does not start on the migrated database'
+}
+
+function afterMigrations({ other_servers: others }: UpgradePlan, migrations: number): string {
+  if (migrations === 0) return 'nothing to migrate'
   const after =
     (others ?? []).length === 0
       ? 'earlier versions refuse it afterwards'
       : 'servers of earlier versions go on, but do not start on it again'
-  return `${count} ${count === 1 ? 'migration' : 'migrations'}; ${after}`
+  return `${count(migrations, 'migration')}; ${after}`
 }
 
 function whatRuns(sandboxes: RunningSandboxes | null): [string, string] {
