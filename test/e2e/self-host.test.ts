@@ -234,6 +234,18 @@ test('the systemd service runs the same program with the same settings', async (
   })
   const name = (await run(['id', '-un'], { env, cwd: home })).stdout.trim()
   expect(ofSystem.stderr).toContain('sudo systemctl enable --now svc')
+  const shell = {
+    ...env,
+    SVC_MIRRORS_MAX_MB: '100',
+    SVC_CONFIG_FILE: file('config.json'),
+    NODE_EXTRA_CA_CERTS: 'a.pem',
+  }
+  const ofShell = await run([program, 'self-host', 'unit'], { env: shell, cwd: home })
+  expect(ofShell.stderr).toContain(
+    '! SVC_SANDBOX_DRIVER, SVC_MIRRORS_MAX_MB are set only in this shell. For the service: svc self-host env set SVC_SANDBOX_DRIVER=none SVC_MIRRORS_MAX_MB=100',
+  )
+  for (const kept of [`SVC_CONFIG_FILE=${file('config.json')}`, `NODE_EXTRA_CA_CERTS=${join(home, 'a.pem')}`])
+    expect(ofShell.stdout).toContain(`\nEnvironment="${kept}"\n`)
   const lines = (text: string) => text.split('\n')
   // The same service, with the user it runs as, and protected.
   expect(lines(stdout).filter((line) => !lines(ofSystem.stdout).includes(line))).toEqual(['WantedBy=default.target'])

@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { isS3Address } from '@svc/contract/schemas/backup-address'
 import type { Context } from '../context.ts'
-import { fingerprints, readSettings, withAbsolutePaths } from './settings.ts'
+import { assignment, fingerprints, readSettings, withAbsolutePaths } from './settings.ts'
 
 /** Variables of the client alone. */
 const notForTheServer = ['SVC_CLI_TOKEN', 'SVC_EXECUTOR_TOKEN', 'SVC_API_URL', 'SVC_PROJECT_ID', 'SVC_DASHBOARD_URL']
@@ -18,8 +18,17 @@ export async function serverEnvironment(ctx: Context): Promise<Record<string, st
   )
 }
 
-/** Settings that only this shell has: the next start from another shell would lack them. */
-export async function unkeptSettings(ctx: Context): Promise<string[]> {
+/** A start of the server from elsewhere would lack the settings that only this shell has. */
+export async function warnOfUnkept(ctx: Context, start: string): Promise<void> {
+  const unkept = await unkeptSettings(ctx)
+  if (unkept.length === 0) return
+  const words = unkept.map((name) => assignment(name, ctx.io.env[name]!))
+  ctx.out.warn(
+    `${unkept.join(', ')} ${unkept.length === 1 ? 'is' : 'are'} set only in this shell. For ${start}: svc self-host env set ${words.join(' ')}`,
+  )
+}
+
+async function unkeptSettings(ctx: Context): Promise<string[]> {
   const kept = fingerprints((await readSettings(ctx)) ?? {})
   // Other programs use these variables, too.
   const isBucket = isS3Address((await serverEnvironment(ctx)).SVC_BACKUP_DIR ?? '')

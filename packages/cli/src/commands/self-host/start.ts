@@ -9,9 +9,9 @@ import { askServer, askServerIn } from '../../self-host/ask-owner-link.ts'
 import { askFirstModel } from '../../self-host/first-model.ts'
 import { changedSettings, warnOfChanges } from '../../self-host/changed-settings.ts'
 import { insteadOfSettings } from '../../self-host/invalid-settings.ts'
-import { serverEnvironment, unkeptSettings } from '../../self-host/environment.ts'
+import { serverEnvironment, warnOfUnkept } from '../../self-host/environment.ts'
 import { launchServer } from '../../self-host/launch.ts'
-import { assignment, readSettings, writeSettings } from '../../self-host/settings.ts'
+import { readSettings, writeSettings } from '../../self-host/settings.ts'
 import { requireServerProgram } from '../../self-host/require-server.ts'
 import { askReady } from '../../self-host/ask-ready.ts'
 import { servingServer } from '../../self-host/serving-server.ts'
@@ -48,7 +48,6 @@ export const start = command({
       throw await insteadOfSettings(ctx, error, await serverEnvironment(ctx))
     })
     const isRegistered = held == null && (await register(ctx, state))
-    const unkept = await unkeptSettings(ctx)
     if (out.json)
       return out.document({ ...state, started: true, owner_link: ownerLink, earlier_version: earlierVersion })
     out.line(green('✓ '), 'The server is running: ', bold(state.url), ` (process ${state.pid})`)
@@ -66,12 +65,7 @@ export const start = command({
       if (model !== null) out.line(green('✓ '), 'Agents use ', bold(model))
     }
     await warnWithoutSandboxes(ctx, state)
-    if (unkept.length > 0) {
-      const words = unkept.map((name) => assignment(name, ctx.io.env[name]!))
-      out.warn(
-        `${unkept.join(', ')} ${unkept.length === 1 ? 'is' : 'are'} set only in this shell. For the next start: svc self-host env set ${words.join(' ')}`,
-      )
-    }
+    await warnOfUnkept(ctx, 'the next start')
     out.note(`Next: svc tour · ${ctx.next('svc self-host logs')} · ${ctx.next('svc self-host stop')}`)
   },
 })

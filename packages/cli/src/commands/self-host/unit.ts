@@ -1,7 +1,9 @@
 /** `svc self-host unit`: the server as a systemd service, of a user or of the system. */
 import { execFileSync } from 'node:child_process'
+import { resolve } from 'node:path'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
+import { warnOfUnkept } from '../../self-host/environment.ts'
 import { serverCommand } from '../../self-host/launch.ts'
 import { requireServerProgram } from '../../self-host/require-server.ts'
 import { selfHostFile } from '../../self-host/self-host-file.ts'
@@ -26,6 +28,7 @@ export const unit = command({
   async run(ctx, { flags }) {
     await requireServerProgram(ctx)
     const text = unitText(ctx, flags.system)
+    await warnOfUnkept(ctx, 'the service')
     if (ctx.out.json) return ctx.out.document({ unit: text })
     ctx.out.raw(text)
     const file = flags.system ? '/etc/systemd/system/svc.service' : '~/.config/systemd/user/svc.service'
@@ -46,9 +49,19 @@ ProtectSystem=full
 /** `userInfo` of the runtime believes $USER. */
 const userName = () => execFileSync('id', ['-un'], { encoding: 'utf8' }).trim()
 
+const quoted = (word: string) => `"${word.replace(/[\\"]/g, '\\$&').replaceAll('%', '%%')}"`
+
+/** What cannot be saved with the settings: the place of their file, and a file that the runtime reads. */
+function notSaved({ io }: Context): string {
+  const lines = ['SVC_CONFIG_FILE', 'NODE_EXTRA_CA_CERTS'].flatMap((name) =>
+    io.env[name] ? [`Environment=${quoted(`${name}=${resolve(io.cwd, io.env[name])}`)}\n`] : [],
+  )
+  return lines.join('')
+}
+
 function unitText(ctx: Context, isOfSystem: boolean): string {
-  const words = serverCommand().map((word) => `"${word.replace(/[\\"]/g, '\\$&').replaceAll('%', '%%')}"`)
-  const env = selfHostFile(ctx, 'env').replaceAll('%', '%%')
+  const words = serverCommand().map(quoted)
+  const env = resolve(ctx.io.cwd, selfHostFile(ctx, 'env')).replaceAll('%', '%%')
   return `[Unit]
 Description=svc server
 After=network-online.target
@@ -57,12 +70,13 @@ ${isOfSystem ? 'Wants=network-online.target\n' : ''}
 ${isOfSystem ? `User=${userName()}\n` : ''}ExecStart=${words.join(' ')}
 EnvironmentFile=-${env}
 Environment=SVC_LOG=json
-Restart=on-failure
+${notSaved(ctx)}Restart=on-failure
 RestartSec=2
 # It drains within ten seconds.
 TimeoutStopSec=30
 # Sandboxes are given limits of their own. They go on while the server restarts: svc self-host stop --sessions ends them.
 Delegate=yes
+# systemd before 254 does not know it, and warns.
 DelegateSubgroup=server
 KillMode=process
 # A core dump would contain keys.
