@@ -12,7 +12,7 @@ import { keepAlivePkt, writeReport, type PushReport } from '../receive/push-repo
 import { readPushRequest, type PushRequest } from '../receive/push-request.ts'
 import { receivePush } from '../receive/receive.ts'
 import type { Person } from '../refs/refs.ts'
-import type { RefUpdate, Repository } from '../repository.ts'
+import { isZero, type RefUpdate, type Repository } from '../repository.ts'
 import { makeScratch, removeScratch } from '../process/scratch.ts'
 
 export interface GitRequest {
@@ -167,7 +167,8 @@ async function servePush(
     return reply(refuseAll(push, reason))
   }
   if (room === 'full') return refuseAfterAll(noSpace)
-  const meter = options.quota === undefined ? null : await PushMeter.open(repo, options.quota)
+  const quota = quotaFor(push, options.quota)
+  const meter = quota === undefined ? null : await PushMeter.open(repo, quota)
   let landing = false
   try {
     const received = await receiveMetered(repo, room, push, { options, meter, signal: request.signal })
@@ -204,6 +205,12 @@ async function servePush(
       await removeScratch(room)
     }
   }
+}
+
+/** A push that only deletes branches makes room on a full disk. */
+function quotaFor({ updates }: PushRequest, quota: PushQuota | undefined): PushQuota | undefined {
+  const deletes = updates.every(({ newSha }) => isZero(newSha))
+  return quota !== undefined && deletes ? { ...quota, hasRoom: () => true } : quota
 }
 
 /** A push over its quota is discarded. */

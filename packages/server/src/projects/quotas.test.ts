@@ -214,11 +214,14 @@ test('a project can lower a quota but not raise it, and an agent can do neither'
   expect((await set(null)).status).toBe(200)
 })
 
-test('a disk that is almost full accepts no new work, and reading and merging continue', async () => {
+test('a disk that is almost full accepts no new work, and reading, merging and deleting continue', async () => {
   const made = await app.managedProject()
   const at = testProject(app, made)
   const cr = await at.open('work', { 'w.txt': 'w\n' })
   const clone = await cloneOf(made)
+  expect(await clone.push('unneeded', 1000)).toMatchObject({ code: 0 })
+  const [stopped, running] = [await app.makeSession(made.project), await app.running()]
+  const other = await app.managedProject()
   const ready = () => app.request<{ disk: { ready: boolean; problem: string | null } }>('GET', '/v1/ready')
   expect((await ready()).body.disk).toEqual({ ready: true, problem: null })
   free = 9 * mebibyte
@@ -231,9 +234,15 @@ test('a disk that is almost full accepts no new work, and reading and merging co
     const refused = await clone.push('work-2', 1000)
     expect(refused.code).not.toBe(0)
     expect(refused.err).toContain('remote: The disk of this server is almost full')
-    const made = await app.create()
-    expect([made.status, made.body.code, made.headers.get('retry-after')]).toEqual([503, 'unavailable', '60'])
+    const created = await app.create()
+    expect([created.status, created.body.code, created.headers.get('retry-after')]).toEqual([503, 'unavailable', '60'])
     expect((await at.merge(cr.cr_id)).status).toBe(200)
+    // What makes room is accepted.
+    const sessionPath = `/v1/projects/${made.project.project_id}/sessions/${stopped.session_id}`
+    expect((await app.request('DELETE', sessionPath)).status).toBe(200)
+    expect((await app.request('DELETE', app.path(running.session_id))).status).toBe(200)
+    expect(await clone.client.run('push', 'origin', ':unneeded')).toMatchObject({ code: 0 })
+    expect((await app.request('DELETE', `/v1/projects/${other.project.project_id}?purge=true`)).status).toBe(200)
   } finally {
     free = 100 * mebibyte
     await app.deps.disk.look()
