@@ -35,10 +35,10 @@ async function fill(): Promise<void> {
     }
 }
 
-test('a backup of a server with a full disk is made, or says that the disk is full', async () => {
+test('a backup of a server with a full disk is made, or says that the disk is full, and the doctor says what to do', async () => {
   if (!isMounted) return
   const { token } = await fillWithServer('', dir)
-  const { child } = await bootServer({ dir, databaseUrl: '', token }, () => {})
+  const { child, url: server } = await bootServer({ dir, databaseUrl: '', token }, () => {})
   try {
     const config = parseConfig({
       ...{ HOME: dir, SVC_DATA_DIR: data, SVC_MASTER_KEY_FILE: join(dir, 'master.key'), SVC_SANDBOX_DRIVER: 'none' },
@@ -48,6 +48,8 @@ test('a backup of a server with a full disk is made, or says that the disk is fu
     const client = new pg.Client({ connectionString: url! })
     await client.connect()
     await fill()
+    const doctor = await fetch(`${server}/v1/doctor`, { headers: { authorization: `Bearer ${token}` } })
+    expect(await doctor.text()).toContain('Deletions can fail on a disk this full. First free some space by hand')
     expect(await backUpTo('while-full')).toMatchObject({ repositories: 1, missing: [] })
 
     // A vacuum removes PostgreSQL's file of caches, and the next connection writes it.

@@ -102,7 +102,7 @@ test('a full disk is missing, and without a database the rest is still examined'
   const found = findingsIn(groups)
   expect(found.get('machine disk')).toMatchObject({
     state: 'missing',
-    mend: expect.stringContaining('svc self-host storage'),
+    mend: expect.stringMatching(/^`svc self-host storage` shows .*`svc projects rm --purge`/),
   })
   expect(groups.map(({ name }) => name)).toEqual(['machine', 'data'])
 })
