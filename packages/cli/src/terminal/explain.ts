@@ -2,6 +2,7 @@
 import { ServiceError } from '@svc/contract/errors'
 import { Guided, Refusal, UsageError } from '../errors.ts'
 import type { Io } from '../io.ts'
+import { count } from './count.ts'
 import { dim, type Output, red } from './output.ts'
 import { safeJson } from './safe.ts'
 
@@ -119,6 +120,8 @@ function factLines({ code, detail }: ServiceError): string[] {
     }
   }
   if (typeof detail.limit === 'number' && typeof detail.active_sessions === 'number')
-    lines.push(`${detail.active_sessions} of ${detail.limit} sessions are active`)
+    lines.push(
+      `${detail.active_sessions} of ${count(detail.limit, 'session')} ${detail.active_sessions === 1 ? 'is' : 'are'} active`,
+    )
   return lines
 }

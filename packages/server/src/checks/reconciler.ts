@@ -264,6 +264,6 @@ function linesOf({ lines }: WatchReply, after: number): (CheckLogLine & { seq: n
     stream: stream === 'svc' ? ('svc' as const) : ('output' as const),
   }))
   if (first === undefined || dropped <= 0) return read
-  const text = `… ${dropped} lines are missing: more than its sandbox keeps until a server has read them`
+  const text = `… ${dropped === 1 ? '1 line is' : `${dropped} lines are`} missing: more than its sandbox keeps until a server has read them`
   return [{ seq: after + 1, at: timeOf(first.at), stream: 'svc', text }, ...read]
 }

@@ -85,12 +85,18 @@ export async function examineQueues(db: Db): Promise<Finding[]> {
       : late.map(([queue, seconds]) =>
           weak(
             queue.replaceAll('_', ' '),
-            `${counts[queue]} wait, the oldest for ${Math.round(seconds / 60)} minutes`,
+            `${counts[queue]} ${counts[queue] === 1 ? 'waits' : 'wait'}, the oldest for ${Math.round(seconds / 60)} minutes`,
             'Read the log for this queue. Prompts and checks wait for sandboxes: see the ones above.',
           ),
         )),
     ...(webhooks === 0
       ? []
-      : [weak('webhooks', `${webhooks} fail or are paused`, '`svc webhooks ls` of a project shows why.')]),
+      : [
+          weak(
+            'webhooks',
+            webhooks === 1 ? '1 fails or is paused' : `${webhooks} fail or are paused`,
+            '`svc webhooks ls` of a project shows why.',
+          ),
+        ]),
   ]
 }

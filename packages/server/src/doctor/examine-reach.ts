@@ -55,7 +55,8 @@ export async function examineCertificate({ publicUrl }: Pick<Config, 'publicUrl'
       'From here, clients may still reach it.',
     )
   const days = Math.floor((found.getTime() - Date.now()) / dayMs)
-  const says = days < 0 ? `that of ${url.host} has ended` : `that of ${url.host} ends in ${days} days`
+  const says =
+    days < 0 ? `that of ${url.host} has ended` : `that of ${url.host} ends in ${days === 1 ? '1 day' : `${days} days`}`
   if (days < 0) return missing('certificate', says, 'Renew it.')
   return days < renewDays ? weak('certificate', says, 'Renew it.') : good('certificate', says)
 }

@@ -58,17 +58,20 @@ test('a model and a host that do not answer are named with what to do', async ()
   })
 })
 
-test('a certificate that ends soon is found before it has ended', async () => {
+test.each([
+  ['5', '4 days'],
+  ['2', '1 day'],
+])('a certificate of %s days is found before it has ended', async (lasts, left) => {
   const dir = await mkdtemp(join(tmpdir(), 'svc-doctor-'))
   const [key, cert] = [join(dir, 'key.pem'), join(dir, 'cert.pem')]
-  const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '5', '-subj', '/CN=localhost']
+  const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', lasts, '-subj', '/CN=localhost']
   execFileSync('openssl', [...request, '-keyout', key, '-out', cert], { stdio: 'ignore' })
   await using server = Bun.serve({
     ...{ hostname: '127.0.0.1', port: 0, tls: { key: Bun.file(key), cert: Bun.file(cert) } },
     fetch: () => new Response(),
   })
   expect(await examineCertificate({ publicUrl: `https://127.0.0.1:${server.port}` })).toMatchObject({
-    ...{ state: 'weak', mend: 'Renew it.', says: `that of 127.0.0.1:${server.port} ends in 4 days` },
+    ...{ state: 'weak', mend: 'Renew it.', says: `that of 127.0.0.1:${server.port} ends in ${left}` },
   })
   expect(await examineCertificate({ publicUrl: 'http://127.0.0.1:8420' })).toBeNull()
   await rm(dir, { recursive: true })
@@ -92,7 +95,7 @@ test('work that waits for long is found', async () => {
     values (gen_random_uuid(), ${session_id}, 'Wait.', now() - interval '1 hour')`.execute(db)
   expect((await examined()).get('database prompts')).toMatchObject({
     state: 'weak',
-    says: expect.stringMatching(/^1 wait, the oldest for (59|60) minutes$/),
+    says: expect.stringMatching(/^1 waits, the oldest for (59|60) minutes$/),
   })
 })
 

@@ -45,7 +45,7 @@ test('refuses a data folder of another server, a name in use, and a server witho
   expect(byName.url).toBeNull()
   expect(await byName.errors()).toContain(`The server ${own} has this SVC_PEER_URL already (${ada!.url})`)
   const lonely = await bob!.boot({ SVC_PEER_URL: '' })
-  expect(await lonely.errors()).toContain('1 projects of this database have their home on another server')
+  expect(await lonely.errors()).toContain('1 project of this database has its home on another server')
 
   expect((await bob!.boot()).url).not.toBeNull()
   await bob!.kill('SIGTERM')

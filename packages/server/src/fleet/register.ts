@@ -162,7 +162,7 @@ async function refuseWithProjects({ db, config }: NameDeps, serverName: string):
   const { length } = config.peerUrl === null ? [] : await projectsAt(db, serverName)
   if (length === 0) return
   throw new StartupError(
-    `${length} projects have their home on this server, ${serverName}, and SVC_ROLES=api keeps none. Start it with the role worker, and move them away first: svc self-host drain ${serverName}`,
+    `${length === 1 ? '1 project has its' : `${length} projects have their`} home on this server, ${serverName}, and SVC_ROLES=api keeps none. Start it with the role worker, and move ${length === 1 ? 'it' : 'them'} away first: svc self-host drain ${serverName}`,
   )
 }
 
@@ -170,7 +170,7 @@ async function refuseAlone({ db }: NameDeps, serverName: string): Promise<void> 
   const count = await countHomedAtPeers(db, serverName)
   if (count === 0) return
   throw new StartupError(
-    `${count} projects of this database have their home on another server, which this one finds only with SVC_PEER_URL. Set it to the address at which the other servers reach this one.`,
+    `${count === 1 ? '1 project of this database has its' : `${count} projects of this database have their`} home on another server, which this one finds only with SVC_PEER_URL. Set it to the address at which the other servers reach this one.`,
   )
 }
 

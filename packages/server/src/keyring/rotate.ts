@@ -85,7 +85,7 @@ async function countServers(deps: RotateDeps): Promise<number> {
   const old = running.filter(({ knows_root_key }) => !knows_root_key).length
   if (old > 0)
     throw new MasterKeyError(
-      `${old} of ${running.length} servers on this database run an earlier svc that does not support the root key. Nothing was changed. Update and restart them, then try again.`,
+      `${old} of ${running.length} servers on this database ${old === 1 ? 'runs' : 'run'} an earlier svc that does not support the root key. Nothing was changed. Update and restart them, then try again.`,
     )
   return running.length
 }

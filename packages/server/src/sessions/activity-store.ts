@@ -84,7 +84,7 @@ export async function idleSessions(
 /** Requests the stop of a session that was idle that long, unless it became active meanwhile. */
 export async function markIdle(db: DbOrTransaction, sessionId: string, { kind, minutes }: IdleLimit): Promise<boolean> {
   const hours = Math.round(minutes / 60)
-  const long = hours < 2 ? `${minutes} minutes` : `${hours} hours`
+  const long = minutes === 1 ? '1 minute' : hours < 2 ? `${minutes} minutes` : `${hours} hours`
   const { numUpdatedRows } = await db
     .updateTable('project_sessions')
     .set({

@@ -44,9 +44,13 @@ export const takeOver = command({
     if (ctx.out.json) ctx.out.document({ server: args.server, projects })
     else show(ctx, args.server, projects)
     if (left.length === 0) return
-    throw new Refusal('not_available', `${left.length} of ${projects.length} projects have no new home yet.`, {
-      hint: 'The list above says what each of them needs.',
-    })
+    throw new Refusal(
+      'not_available',
+      `${left.length} of ${count(projects.length, 'project')} ${left.length === 1 ? 'has' : 'have'} no new home yet.`,
+      {
+        hint: 'The list above says what each of them needs.',
+      },
+    )
   },
 })
 
@@ -155,5 +159,7 @@ function copyText(copy: Uncopied): string {
   if (isBeingMade(copy)) return 'being made'
   if (replica === null) return 'none'
   if (behind === null) return `${replica}, of an earlier home`
-  return stoppedKeeper(copy) === null ? `${replica}, ${behind} changes behind` : `${replica}, which does not run`
+  return stoppedKeeper(copy) === null
+    ? `${replica}, ${count(behind, 'change')} behind`
+    : `${replica}, which does not run`
 }

@@ -34,7 +34,7 @@ test('self-host take-over lists what would be lost, and exits with 1', async () 
   expect(code).toBe(1)
   expect(stdout).toContain('acknowledged changes would be lost. --accept-loss takes it without them.')
   expect(stdout).toContain('refs/heads/main: aaaaaaaaaaaa was acknowledged; the copy has nothing')
-  expect(stderr).toContain('1 of 1 projects have no new home yet')
+  expect(stderr).toContain('1 of 1 project has no new home yet')
 })
 
 test('self-host take-over of a server without copies says to start it again if its disk is intact', async () => {

@@ -66,7 +66,7 @@ export async function verifyChangeRequest(
       ...answer,
       verified: false,
       got: nothing,
-      reason: `Repeating it conflicts in ${replayed.files.length} files.`,
+      reason: `Repeating it conflicts in ${replayed.files.length === 1 ? '1 file' : `${replayed.files.length} files`}.`,
     }
   const got = { tree: replayed.tree, commit: replayed.commit }
   const reason = differenceOf({ kind: receipt.kind, ...expected }, { kind: replayed.kind, ...got })

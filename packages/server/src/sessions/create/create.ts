@@ -270,10 +270,14 @@ export async function refuseTooManySessions(
   const { active, plan } = await countLiveLocked(trx, accountId)
   const limit = deps.config.sessionLimit ?? planLimits[plan]
   if (limit === null || active < limit) return
-  throw new ServiceError('concurrent_session_limit', `${active} of ${limit} sessions are live, so no more can start.`, {
-    hint: 'Stop one with `svc sessions stop <id>`, or wait until one is idle.',
-    detail: { limit, active_sessions: active },
-  })
+  throw new ServiceError(
+    'concurrent_session_limit',
+    `${active} of ${limit === 1 ? '1 session is' : `${limit} sessions are`} live, so no more can start.`,
+    {
+      hint: 'Stop one with `svc sessions stop <id>`, or wait until one is idle.',
+      detail: { limit, active_sessions: active },
+    },
+  )
 }
 
 /**
