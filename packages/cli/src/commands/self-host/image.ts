@@ -7,6 +7,10 @@ import { green } from '../../terminal/output.ts'
 /** It copies some hundred megabytes. */
 const imageMs = 600_000
 
+/** As engines and registries accept it: a registry, a path and a tag. */
+const imageName =
+  /^(?=.{1,255}$)([a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?(:\d{1,5})?\/)?[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(\/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*(:\w[\w.-]{0,127})?$/
+
 interface Written {
   file: string
   name: string
@@ -30,6 +34,11 @@ export const image = command({
   async run(ctx, { flags }) {
     if (flags.output === undefined)
       throw new UsageError('--output is missing', { next: ['svc self-host image --output svc-image.tar'] })
+    if (flags.name !== undefined && !imageName.test(flags.name))
+      throw new UsageError(`No image can have the name ${JSON.stringify(flags.name)}`, {
+        hint: 'A name has lower-case letters, digits, dots, dashes, underscores and slashes, perhaps a registry with its port in front, and a tag after a colon.',
+        next: ['svc self-host image --output svc-image.tar --name registry.example/svc:0.7.0'],
+      })
     const more = [resolve(flags.output), ...(flags.name === undefined ? [] : [flags.name])]
     const written = await askServerProgram<Written>(ctx, '--sandbox-image', {
       ...{ ms: imageMs, more },
