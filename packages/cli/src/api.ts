@@ -78,12 +78,15 @@ function guided(error: unknown): Error {
   }
 }
 
+export const trustHint =
+  'If it is of a private certificate authority, name the file with that authority: export NODE_EXTRA_CA_CERTS=<file>.pem'
+
 function unreachable(message: string, address: string, cause: unknown): Refusal {
   const isLocal = /^https?:\/\/(127\.|localhost|\[::1\])/.test(address)
   const code = String((cause as { code?: unknown }).code ?? '')
   if (isCertificateCode(code))
     return new Refusal('unreachable', `The certificate of ${address} is not trusted: ${(cause as Error).message}`, {
-      hint: 'If it is of a private certificate authority, name the file with that authority: export NODE_EXTRA_CA_CERTS=<file>.pem',
+      hint: trustHint,
       detail: { reason: code },
       cause,
     })

@@ -1,5 +1,6 @@
 /** `svc self-host` next to a server that it did not start, and next to one with other settings. */
 import { expect, test } from 'bun:test'
+import { execFileSync } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
@@ -57,6 +58,27 @@ test('self-host status tells a public address without an answer from a server wi
     const asJson = (await svc(['self-host', 'status', '--json'], { env })).json()
     expect(asJson).toMatchObject({ running: true, ready: false, answers_at: isUp ? own : null })
   }
+})
+
+test('self-host status says what to set where the certificate of the public address is not trusted', async () => {
+  await using service = startService()
+  await using folder = await temporaryFolder()
+  const [key, cert] = [join(folder.path, 'key.pem'), join(folder.path, 'cert.pem')]
+  const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '5', '-subj', '/CN=localhost']
+  execFileSync('openssl', [...request, '-keyout', key, '-out', cert], { stdio: 'ignore' })
+  await using proxy = Bun.serve({
+    ...{ hostname: '127.0.0.1', port: 0, tls: { key: Bun.file(key), cert: Bun.file(cert) } },
+    fetch: () => Response.json({}),
+  })
+  const url = `https://127.0.0.1:${proxy.port}`
+  await using _server = await serverOf(folder.path, url, { own_url: service.url })
+  const shown = await svc(['self-host', 'status'], { env: { SVC_DATA_DIR: folder.path } })
+  expect([shown.code, shown.stdout]).toEqual([
+    0,
+    expect.stringContaining('running, and the certificate of its public address is not trusted here\n'),
+  ])
+  expect(shown.stderr).toContain(`The certificate of ${url} is not trusted by this client: `)
+  expect(shown.stderr).toContain('export NODE_EXTRA_CA_CERTS=<file>.pem')
 })
 
 test('self-host status names the database, and says why it cannot be used', async () => {

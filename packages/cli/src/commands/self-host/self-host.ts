@@ -6,11 +6,12 @@ import {
   type ServerInfo,
 } from '@svc/contract/daemon/owner-socket'
 import { command } from '../../arguments/command.ts'
+import { trustHint } from '../../api.ts'
 import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
 import { askExamination, askOwnerLink, askServerIn, askSilent } from '../../self-host/ask-owner-link.ts'
 import { askServerProgram } from '../../self-host/ask-program.ts'
-import { askReady } from '../../self-host/ask-ready.ts'
+import { askReady, tryReady } from '../../self-host/ask-ready.ts'
 import { changedSettings, warnOfChanges } from '../../self-host/changed-settings.ts'
 import { dataDirOf, serverEnvironment } from '../../self-host/environment.ts'
 import { writeSettings } from '../../self-host/settings.ts'
@@ -67,8 +68,10 @@ export const status = command({
     const { started, server, silent, changed } = await findServer(ctx)
     if (silent !== null) return showSilent(ctx, silent)
     const left = server === null ? await leftServer(ctx) : null
-    const [atUrl, info] =
-      server === null ? [null, null] : await Promise.all([askReady(server), askServerIn(server.data_dir, silentMs)])
+    const [answer, info] =
+      server === null ? [null, null] : await Promise.all([tryReady(server), askServerIn(server.data_dir, silentMs)])
+    const untrusted = answer !== null && 'untrusted' in answer ? answer.untrusted : null
+    const atUrl = answer === null || 'untrusted' in answer ? null : answer
     const paused = server !== null && atUrl === null && (await isPaused(server.pid))
     const own = server === null || atUrl !== null || paused ? null : await askAtOwnPort(server, info)
     const database = info?.database ?? null
@@ -86,7 +89,13 @@ export const status = command({
     out.fields([
       [
         'server',
-        own !== null ? unreached : ready !== null ? green('running') : (starting ?? notResponding(paused, database)),
+        untrusted !== null
+          ? distrusted
+          : own !== null
+            ? unreached
+            : ready !== null
+              ? green('running')
+              : (starting ?? notResponding(paused, database)),
       ],
       ['address', server.url],
       ['process', String(server.pid)],
@@ -111,12 +120,16 @@ export const status = command({
       out.note(
         `Until its database answers, the server refuses requests (503). To examine it: ${ctx.next('svc self-host doctor')}`,
       )
-    if (own !== null)
+    if (untrusted !== null)
+      out.note(`The certificate of ${server.url} is not trusted by this client: ${untrusted}. ${trustHint}`)
+    else if (own !== null)
       out.note(
         `The server answers at ${own.url}, its own port. Look at the balancer or proxy of ${server.url}, and whether this machine reaches that address.`,
       )
   },
 })
+
+const distrusted = yellow('running, and the certificate of its public address is not trusted here')
 
 const unreached = yellow('running, but its public address does not answer')
 
