@@ -66,8 +66,19 @@ const script = (...commands: string[]) => ['Do this.', '', '```svc-script', ...c
 
 interface Session {
   session_id: string
+  branch_name: string
   status: string
   error: string | null
+}
+
+const hasSaid = async (at: string, text: string) =>
+  JSON.stringify(await bob.send('GET', `${at}/transcript`)).includes(text)
+
+/** What the newest start says about saved work. */
+async function returnedIn(at: string) {
+  type Step = { name: string; error: string | null; note: string | null }
+  const { phases } = await bob.send<{ phases: Step[] }>('GET', `${at}/timeline`)
+  return phases.filter(({ name }) => name === 'restore')
 }
 
 test(
@@ -89,11 +100,19 @@ test(
       ),
     })
     const at = `${path}/sessions/${session_id}`
+    const other = await ada.send<Session>('POST', `${path}/sessions`, {
+      model: 'svc-scripted-demo',
+      initial_prompt: script('echo of the agent > a.txt && echo done-$((10 + 3))'),
+    })
     await until('the work to be done', async () =>
       JSON.stringify(await ada.send('GET', `${at}/transcript`)).includes('done-12'),
     )
     const saved = await ada.send<{ paths: string[] }>('POST', `${at}/wip`)
     expect(saved.paths).toContain('left.txt')
+    await until('the other work to be saved', async () => {
+      const { paths } = await ada.send<{ paths: string[] }>('GET', `${path}/sessions/${other.session_id}/wip`)
+      return paths.includes('a.txt')
+    })
 
     await ada.kill('SIGKILL')
     await rm(join(dir, 'ada'), { recursive: true, force: true })
@@ -113,17 +132,39 @@ test(
       return session.status === 'stopped' ? session : null
     })
     expect(stopped.error).toContain('Its server, ada, is gone')
-    const again = script('git log --oneline | grep -c Pushed', 'echo again-$((20 + 3))')
+    const last = await bob.send<{ saved_at: string; returns: boolean }>('GET', `${at}/wip`)
+    expect(last.returns).toBe(true)
+    const again = script(
+      'git log --oneline | grep -c Pushed',
+      'grep -q unfinished left.txt && git status --porcelain | grep -q left.txt && echo again-$((20 + 3))',
+    )
     await bob.send('POST', `${at}/prompt`, { text: again })
-    await until('the session to go on', async () =>
-      JSON.stringify(await bob.send('GET', `${at}/transcript`)).includes('again-23'),
-    )
-    await bob.send('POST', `${at}/wip/recover`)
-    await bob.send('POST', `${at}/prompt`, { text: script('cat left.txt | tr a-z A-Z') })
-    await until('the recovered work to be there', async () =>
-      JSON.stringify(await bob.send('GET', `${at}/transcript`)).includes('UNFINISHED'),
-    )
+    await until('the session to go on', () => hasSaid(at, 'again-23'))
+    expect(await returnedIn(at)).toMatchObject([{ error: null, note: expect.stringContaining(last.saved_at) }])
+
+    // What was saved before the take-over does not come back over what came after it.
+    await bob.send('POST', `${at}/prompt`, { text: script('echo newer > left.txt && echo new-$((30 + 4))') })
+    await until('newer work', () => hasSaid(at, 'new-34'))
     await bob.send('POST', `${at}/stop`)
+    await bob.send('POST', `${at}/prompt`, { text: script('ls; echo last-$((40 + 5))') })
+    await until('the next start', () => hasSaid(at, 'last-45'))
+    expect(await returnedIn(at)).toEqual([])
+    const work = await bob.send<{ generation: number; earlier: object[] }>('GET', `${at}/wip`)
+    expect(work).toMatchObject({ generation: 2, earlier: [] })
+    await bob.send('POST', `${at}/stop`)
+
+    // Where it does not fit any more, the session starts without it.
+    await git(seed, 'fetch', '--quiet', gatewayOf(bob, { project_id }), other.branch_name)
+    await git(seed, 'checkout', '--quiet', 'FETCH_HEAD')
+    await Bun.write(join(seed, 'a.txt'), 'of a person\n')
+    await git(seed, 'commit', '--quiet', '-am', 'Changed meanwhile')
+    await git(seed, 'push', '--quiet', gatewayOf(bob, { project_id }), `HEAD:refs/heads/${other.branch_name}`)
+    const atOther = `${path}/sessions/${other.session_id}`
+    await bob.send('POST', `${atOther}/prompt`, { text: script('cat a.txt | tr a-z A-Z') })
+    await until('the other session to go on', () => hasSaid(atOther, 'OF A PERSON'))
+    expect(await returnedIn(atOther)).toMatchObject([{ error: expect.stringContaining('stays saved') }])
+    expect(await bob.send<{ paths: string[] }>('GET', `${atOther}/wip`)).toMatchObject({ paths: ['a.txt'] })
+    await bob.send('POST', `${atOther}/stop`)
     const rows = await withClient(
       database.url,
       async (client) => (await client.query('select taken_over_at from servers where server_name = $1', ['ada'])).rows,

@@ -1337,7 +1337,7 @@ export interface paths {
         };
         /**
          * Get the steps of the last start
-         * @description Each step with its duration in milliseconds, and since then each `refresh` and each `wake` of the sleeping agent.
+         * @description Each step with its duration in milliseconds, and since then each `refresh`, each `wake` of the sleeping agent, and `restore`, of work that was saved before the server of the session was lost.
          */
         get: operations["getTimeline"];
         put?: never;
@@ -4035,6 +4035,8 @@ export interface components {
             unpushed_commits: number;
             notes: string[];
             generation: number | null;
+            /** @description Whether the next start of the session puts it back into the work tree by itself, as after its server was taken over. Older servers omit it. */
+            returns?: boolean;
             /** @description Saved work of earlier starts, newest first, until it is recovered. */
             earlier: components["schemas"]["SavedWork"][];
         };

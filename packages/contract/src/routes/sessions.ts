@@ -450,7 +450,7 @@ export const getTimelineRoute = route.get('project-read', `${base}/:sessionId/ti
   name: 'getTimeline',
   summary: 'Get the steps of the last start',
   description:
-    'Each step with its duration in milliseconds, and since then each `refresh` and each `wake` of the sleeping agent.',
+    'Each step with its duration in milliseconds, and since then each `refresh`, each `wake` of the sleeping agent, and `restore`, of work that was saved before the server of the session was lost.',
   reply: z.object({
     phases: z.array(
       named('StartPhase', {

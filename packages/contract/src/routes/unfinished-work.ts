@@ -29,6 +29,12 @@ export const unfinishedWork = named('UnfinishedWork', {
   unpushed_commits: z.number().int(),
   notes: z.array(z.string()),
   generation: z.number().int().nullable(),
+  returns: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether the next start of the session puts it back into the work tree by itself, as after its server was taken over. Older servers omit it.',
+    ),
   earlier: z.array(savedWork).describe('Saved work of earlier starts, newest first, until it is recovered.'),
 })
 

@@ -908,6 +908,7 @@ export interface Schema {
     saved_at: Now
     recovered_at: Timestamp | null
     recovered_into: number | null
+    returns: Generated<boolean>
   }
   sign_in_attempts: {
     attempt_id: string

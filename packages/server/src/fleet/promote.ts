@@ -13,6 +13,7 @@ import { deleteReplica, lastSeq, lastValues } from '../projects/replicas/store.t
 import { managedDir, openRepositoryQuietly } from '../projects/repository.ts'
 import { getProjectOrDeleted, type ProjectRow } from '../projects/store.ts'
 import { endOfProject } from '../sandboxes/store.ts'
+import { setReturning } from '../sessions/unfinished-work/store.ts'
 import { adoptFormer } from './former-copy.ts'
 import { bestHere, followJudged, type MissingRef, missingOf } from './judge-copy.ts'
 
@@ -77,6 +78,7 @@ async function promoteOnce(deps: PromoteDeps, input: Promote): Promise<Promoted 
     await moveHome(trx, project, deps.serverName)
     await failActiveMove(trx, projectId, `Its home ${deadHome} was taken over.`)
     await deleteReplica(trx, projectId)
+    await setReturning(trx, projectId)
     await endOfProject(trx, projectId, input.reason)
     return 'taken'
   })

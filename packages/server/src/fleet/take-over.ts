@@ -105,7 +105,7 @@ async function takeProject(
     promoteAt(deps, keeper, {
       ...{ projectId: project_id, deadHome: serverName, epoch: home_epoch },
       ...how,
-      reason: `Its server, ${serverName}, is gone, and ${keeper.server_name} took its project over. Pushed work is on the branch, and \`svc sessions recover\` restores saved work. Send a prompt to continue.`,
+      reason: `Its server, ${serverName}, is gone, and ${keeper.server_name} took its project over. Send a prompt to continue: pushed work is on the branch, and saved work is put back into the work tree.`,
     })
   const found: Found[] = []
   for (const keeper of [...(target === undefined ? [] : [target]), ...running.filter((each) => each !== target)]) {

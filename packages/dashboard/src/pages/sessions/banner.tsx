@@ -60,7 +60,15 @@ type Saved = NonNullable<ReturnType<typeof unfinishedOf>>
 /** A running session that was not restarted still has the saved work in its work tree. */
 function unfinishedOf(
   { status, sandbox }: Session,
-  saved: { saved_at: string | null; files: number; generation: number | null; unpushed_commits: number } | undefined,
+  saved:
+    | {
+        saved_at: string | null
+        files: number
+        generation: number | null
+        unpushed_commits: number
+        returns?: boolean | undefined
+      }
+    | undefined,
 ) {
   if (saved === undefined || saved.saved_at === null) return null
   return status === 'running' && saved.generation === sandbox?.generation
@@ -68,13 +76,14 @@ function unfinishedOf(
     : { ...saved, saved_at: saved.saved_at }
 }
 
-/** The work of the session that this one continues is put into the work tree by the server, and counts as saved here a moment later. */
+/** The work of the session that this one continues, or that of a lost server, is put into the work tree by the server, and counts as saved here a moment later. */
 const applyMs = 60_000
 
 function isStillApplied(
-  { sandbox, created_at: at }: Session,
-  saved: { generation: number | null } | undefined,
+  { status, sandbox, created_at: at }: Session,
+  saved: { generation: number | null; returns?: boolean | undefined } | undefined,
 ): boolean {
+  if (status === 'running' && saved?.returns === true) return true
   return saved?.generation === 0 && sandbox?.generation === 1 && Date.now() - Date.parse(at) < applyMs
 }
 
@@ -122,7 +131,11 @@ function Unfinished({ session, saved, recover }: { session: Session; saved: Save
       {session.error !== null && <p>{session.error}</p>}
       <p>
         Saved <Time at={saved.saved_at} />, but not on any branch.{' '}
-        {isRunning ? 'Restore it into the work tree of this session.' : 'Restart the session to restore it there.'}
+        {isRunning
+          ? 'Restore it into the work tree of this session.'
+          : saved.returns === true
+            ? 'The next start puts it back into the work tree.'
+            : 'Restart the session to restore it there.'}
       </p>
       <details className="mt-1">
         <summary className="cursor-pointer">Get it into your clone</summary>

@@ -67,7 +67,8 @@ export async function readEarlierConversation(
   const hasWork = work.some((row) => row.recovered_at === null && row.recovered_into !== generation)
   // It counts as recovered once the sandbox has saved it, which may be before the first prompt.
   const hasApplied = work.some((row) => row.generation === 0 && row.recovered_into === generation)
-  return { note: noteOf(texts, { isCut: charsLeft <= 0, hasWork, hasApplied, continued }), attachments }
+  const returned = work.find((row) => row.returns && row.recovered_into === generation)?.saved_at ?? null
+  return { note: noteOf(texts, { isCut: charsLeft <= 0, hasWork, hasApplied, returned, continued }), attachments }
 }
 
 /** The own conversation first, then that of the session it continues, and of the one which that continues. */
@@ -101,11 +102,13 @@ interface NoteFacts {
   hasWork: boolean
   /** The work of the continued session is in the work tree. */
   hasApplied: boolean
+  /** When the work of an earlier start was saved that is back in the work tree. */
+  returned: string | null
   /** The session that this one continues. */
   continued: string | null
 }
 
-function noteOf(messages: string[], { isCut, hasWork, hasApplied, continued }: NoteFacts): string {
+function noteOf(messages: string[], { isCut, hasWork, hasApplied, returned, continued }: NoteFacts): string {
   const begins =
     continued === null
       ? 'This session continues in a new sandbox. Its repository was cloned again: commits that were pushed are there, other changes are not.'
@@ -115,6 +118,11 @@ function noteOf(messages: string[], { isCut, hasWork, hasApplied, continued }: N
     ...(hasApplied
       ? ['The changes that were not pushed there are in the work tree, uncommitted, as they were after that message.']
       : []),
+    ...(returned === null
+      ? []
+      : [
+          `What was not pushed is back in the work tree, as it was saved at ${returned}. What came after that is lost.`,
+        ]),
     ...(hasWork
       ? ['Changes that were not pushed are saved; `svc sessions recover` brings them into the work tree.']
       : []),

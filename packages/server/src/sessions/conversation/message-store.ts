@@ -57,10 +57,15 @@ const isUntil = (sessionId: string, messageId: string) => sql<boolean>`(created_
 
 const messageOf = (row: object) => namePrompt(row as Message)
 
-/** Whether the agent answered, in this start of the session or in any. */
-export async function hasAnswer(db: DbOrTransaction, sessionId: string, generation: number | 'any'): Promise<boolean> {
+/** Whether the agent answered, in this start of the session or in any later one. */
+export async function hasAnswer(
+  db: DbOrTransaction,
+  sessionId: string,
+  start: number | { after: number },
+): Promise<boolean> {
   const answers = db.selectFrom('session_messages').where('session_id', '=', sessionId).where('role', '=', 'assistant')
-  const ofStart = generation === 'any' ? answers : answers.where('generation', '=', generation)
+  const ofStart =
+    typeof start === 'number' ? answers.where('generation', '=', start) : answers.where('generation', '>', start.after)
   return hasRow(ofStart.select('message_id'))
 }
 

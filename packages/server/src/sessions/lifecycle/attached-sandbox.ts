@@ -33,7 +33,7 @@ export interface AttachedSandbox {
   isLeaving: boolean
   /** Cuts a delivery that takes too long for a sandbox that ends. */
   cut: AbortController
-  /** How often the work of the session that this one continues may still be applied. */
+  /** How often the work that this start begins with may still be applied. */
   carryTries: number
 }
 
@@ -98,7 +98,7 @@ function attach(
       knowsEarlier: false,
       isLeaving: false,
       cut: new AbortController(),
-      carryTries: session.continues_session_id === null ? 0 : 3,
+      carryTries: generation === 1 && session.continues_session_id === null ? 0 : 3,
     },
     giveUpIfSilent,
   }

@@ -100,12 +100,12 @@ async function wasTakenBefore(
   return true
 }
 
-/** The agent begins with the work of the session that this one continues. After some tries, its first prompt says that it is missing. */
+/** The agent begins with the work that its start brings. After some tries, its first prompt says that it is missing. */
 async function isReady(deps: DeliveryDeps, attached: AttachedSandbox): Promise<boolean> {
   if (attached.carryTries === 0) return true
-  const isDone = await applyCarriedWork(deps, attached.daemon)
+  const isDone = await applyCarriedWork(deps, attached)
   attached.carryTries = isDone ? 0 : attached.carryTries - 1
-  return isDone || attached.carryTries === 0
+  return isDone
 }
 
 async function deliver(

@@ -1,17 +1,20 @@
 /**
- * Unfinished work that a session brings from the one it continues. It is stored like the work of an earlier start, and put
- * into the work tree before the first prompt.
+ * Unfinished work that a start begins with: what a session brings from the one it continues, stored like the work of an
+ * earlier start, and what was saved of a session whose server was taken over. It is put into the work tree before the
+ * first prompt.
  */
 import { dropKeptRef, keepRef } from '@svc/git'
 import type { DbOrTransaction } from '../../db/schema.ts'
 import type { Deps } from '../../deps.ts'
 import { acknowledge, type AcknowledgeDeps } from '../../projects/acknowledge.ts'
 import type { ProjectRow } from '../../projects/store.ts'
-import { type DaemonAddress, recoverInSandbox } from '../../sandboxes/daemon-client.ts'
+import type { Redactor } from '../../redaction/redaction.ts'
+import { type DaemonAddress, type DaemonOutcome, recoverInSandbox } from '../../sandboxes/daemon-client.ts'
 import { hasAnswer } from '../conversation/message-store.ts'
 import type { CarriedWork } from '../create/continue-from.ts'
+import { appendPhase } from '../lifecycle/store.ts'
 import { copySnapshot } from './snapshot-store.ts'
-import { upsertWip, wipOf } from './store.ts'
+import { endReturn, upsertWip, type WipRow, wipOf } from './store.ts'
 import { hidden, refOf, storeOf } from './wip.ts'
 
 type KeepDeps = AcknowledgeDeps & Pick<Deps, 'config'>
@@ -60,13 +63,63 @@ export async function dropCarriedWork(
  * False when the sandbox did not answer, so that it is worth another try. What it refuses stays saved, and the agent is
  * told. Once it has worked without it, only the agent or a person recovers it: its files must not change by themselves.
  */
-export async function applyCarriedWork(deps: Pick<Deps, 'db' | 'log'>, daemon: DaemonAddress): Promise<boolean> {
-  const { sessionId, generation } = daemon
-  const carried = (await wipOf(deps.db, sessionId)).find((row) => row.generation === carriedGeneration)
-  const isPending = carried?.recovered_at === null && carried.recovered_into !== generation
-  if (!isPending || (await hasAnswer(deps.db, sessionId, 'any'))) return true
+export async function applyCarriedWork(
+  deps: Pick<Deps, 'db' | 'log' | 'now'>,
+  { daemon, redactor, carryTries }: { daemon: DaemonAddress; redactor: Redactor; carryTries: number },
+): Promise<boolean> {
+  const work = await pendingWork(deps.db, daemon)
+  if (work === null) return true
+  const startedAt = deps.now()
   const outcome = await recoverInSandbox(daemon, {})
-  if (outcome.kind === 'ok') return true
-  deps.log.warn({ session_id: sessionId, reason: outcome.reason }, 'the work to continue from was not applied')
-  return outcome.kind === 'refused'
+  if (outcome.kind !== 'ok')
+    deps.log.warn({ session_id: daemon.sessionId, reason: outcome.reason }, 'saved work was not put into a new sandbox')
+  if (outcome.kind === 'unavailable' && carryTries > 1) return false
+  if (work.returns) await recordReturn(deps, { daemon, redactor, work, startedAt, outcome })
+  return true
+}
+
+/** The work that this start has to begin with. That of a taken over server only while no later start has saved any. */
+async function pendingWork(db: DbOrTransaction, { sessionId, generation }: DaemonAddress): Promise<WipRow | null> {
+  const rows = await wipOf(db, sessionId)
+  const ofOthers = rows.filter((row) => row.generation !== generation && row.recovered_at === null)
+  const [newest] = ofOthers
+  const work = newest?.returns === true ? newest : ofOthers.find((row) => row.generation === carriedGeneration)
+  if (work === undefined || work.recovered_into === generation) return null
+  return (await hasAnswer(db, sessionId, { after: work.generation })) ? null : work
+}
+
+interface Return {
+  daemon: DaemonAddress
+  redactor: Redactor
+  work: WipRow
+  startedAt: Date
+  outcome: DaemonOutcome<{ files: number }>
+}
+
+/** In the timeline of the start. Applied work returns once more if this sandbox ends before it has saved it. */
+async function recordReturn(
+  { db, now }: Pick<Deps, 'db' | 'now'>,
+  { daemon, redactor, work, startedAt, outcome }: Return,
+): Promise<void> {
+  const { sessionId: session_id, generation } = daemon
+  const rows = await wipOf(db, session_id)
+  const isApplied = rows.some((row) => row.generation === work.generation && row.recovered_into === generation)
+  const saved = `The work saved at ${work.saved_at}`
+  const error =
+    outcome.kind === 'ok'
+      ? null
+      : `${saved} was not put back, and stays saved: ${redactor.text(outcome.reason)} Try \`svc sessions recover\`.`
+  await db.transaction().execute(async (trx) => {
+    if (!isApplied) await endReturn(trx, work)
+    // It was pushed since.
+    if (!isApplied && error === null) return
+    await appendPhase(
+      trx,
+      { session_id, generation },
+      {
+        ...{ name: 'restore', started_at: startedAt, ms: now().getTime() - startedAt.getTime(), error },
+        note: error === null ? `${saved} is back in the work tree. What was not saved by then is lost.` : null,
+      },
+    )
+  })
 }

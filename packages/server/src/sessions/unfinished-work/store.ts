@@ -35,6 +35,24 @@ export async function markApplied(
   )
 }
 
+/**
+ * The sandboxes of a project end with their server. What was saved of those that were to run returns with the next start.
+ * Work that such a sandbox had applied and not saved is among it.
+ */
+export async function setReturning(trx: DbOrTransaction, projectId: string): Promise<void> {
+  await sql`update session_wip w set returns = true from project_sessions s
+    where s.session_id = w.session_id and s.project_id = ${projectId}
+      and s.status in ('provisioning', 'running') and s.desired = 'running'
+      and w.recovered_at is null and s.generation in (w.generation, w.recovered_into)`.execute(trx)
+}
+
+export async function endReturn(
+  db: DbOrTransaction,
+  { session_id, generation }: Pick<WipRow, 'session_id' | 'generation'>,
+): Promise<void> {
+  await updateRows(db, 'session_wip', { session_id, generation }, { returns: false })
+}
+
 /** The given sessions that the audit log shows as deleted by then. A missing row proves nothing after the restore of an older backup. */
 export async function deletedBefore(
   db: DbOrTransaction,

@@ -299,6 +299,7 @@ export async function readWip(deps: ReadDeps, session: SessionWithSandbox) {
   const none = { saved_at: null, commit: null, base: null, files: 0, paths: [], unpushed_commits: 0, notes: [] }
   return {
     ...(newest === undefined ? { ...none, generation: null } : present(newest)),
+    returns: newest?.returns === true,
     earlier: earlier.map(present),
   }
 }

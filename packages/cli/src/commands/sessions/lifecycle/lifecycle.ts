@@ -73,8 +73,10 @@ async function printContinuation(ctx: Context, at: SessionClient, session: Sessi
 export async function noteSavedWork(ctx: Context, at: SessionClient, generation?: number): Promise<void> {
   const work = await at.get('/wip')
   if (work.saved_at === null || work.generation === generation) return
-  const again = ctx.next(`svc sessions recover ${shortId(at.id, true)} --into-sandbox`)
-  ctx.out.note(`Saved, and not on the branch: ${unfinishedLabel(work)}. ${again}`)
+  const next = work.returns
+    ? 'The start puts it back into the work tree.'
+    : ctx.next(`svc sessions recover ${shortId(at.id, true)} --into-sandbox`)
+  ctx.out.note(`Saved, and not on the branch: ${unfinishedLabel(work)}. ${next}`)
 }
 
 export const refresh = command({

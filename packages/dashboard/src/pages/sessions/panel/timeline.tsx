@@ -19,6 +19,7 @@ const names: Record<string, string> = {
   prompt: 'Prompt delivered',
   refresh: 'Refreshed',
   wake: 'Agent woke up',
+  restore: 'Saved work put back',
 }
 
 /** Steps that run beside each other are not summed up: from the first to the end of the last. */
@@ -68,7 +69,7 @@ export function TimelineSection({ session }: { session: Session }) {
   )
 }
 
-const later = new Set(['refresh', 'wake', 'prompt'])
+const later = new Set(['refresh', 'wake', 'prompt', 'restore'])
 
 function readyMs(phases: readonly { name: string; started_at: string; ms: number | null }[]): number | null {
   const ofStart = phases.filter(({ name }) => !later.has(name))
