@@ -46,17 +46,27 @@ export class OneOfThree extends ServerProcess {
   }
 }
 
-/** Resolves with the head of the answer. Each comes from another address: one address has a limit of its own. */
-export function openStream(url: string, n: number, { agent, token }: { agent: Agent; token: string }): Promise<void> {
+/**
+ * Resolves with the head of the answer. False: refused for this moment, as where a busy machine has no time for so many at
+ * once. Each comes from another address: one address has a limit of its own.
+ */
+export function openStream(
+  url: string,
+  n: number,
+  { agent, token }: { agent: Agent; token: string },
+): Promise<boolean> {
   const headers = {
     authorization: `Bearer ${token}`,
     accept: 'text/event-stream',
     'x-forwarded-for': `10.9.${Math.floor(n / 100)}.${(n % 100) + 1}`,
   }
   return new Promise((resolve, reject) => {
-    const request = httpRequest(url, { agent, headers }, ({ statusCode }) =>
-      statusCode === 200 ? resolve() : reject(new Error(`status ${statusCode}`)),
-    )
+    const request = httpRequest(url, { agent, headers }, (response) => {
+      if (response.statusCode === 200) return resolve(true)
+      response.resume()
+      if (response.statusCode === 503 && response.headers['retry-after'] !== undefined) return resolve(false)
+      reject(new Error(`status ${response.statusCode}`))
+    })
     // The connections are ended by their agent.
     request.on('error', reject)
     request.end()

@@ -198,7 +198,9 @@ test(
     try {
       await Promise.all(
         Array.from({ length: 600 }, (_, n) =>
-          openStream(`${other.url}/v1/projects/${project}/events`, n, { agent, token }),
+          until(`stream ${n} to open`, () =>
+            openStream(`${other.url}/v1/projects/${project}/events`, n, { agent, token }),
+          ),
         ),
       )
       const headers = { authorization: `Bearer ${token}` }
