@@ -2,7 +2,7 @@
  * The files of the chart in deploy/chart, and what Helm makes of them where `npm run test:kubernetes` has built it, without a
  * cluster. test/kubernetes/chart.test.ts installs the chart.
  */
-import { describe, expect, test } from 'bun:test'
+import { describe, expect, spyOn, test } from 'bun:test'
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,6 +11,9 @@ import Ajv from 'ajv'
 
 import manifest from '../package.json' with { type: 'json' }
 import { settings } from '../packages/cli/src/self-host/settings.ts'
+import { closest } from '../packages/contract/src/schemas/closest.ts'
+import { parseConfig } from '../packages/server/src/config.ts'
+import { Settings } from '../packages/server/src/config/settings.ts'
 import { helm } from './kubernetes/cluster.ts'
 
 const root = join(import.meta.dir, '..')
@@ -24,7 +27,9 @@ interface Schema {
   properties?: Record<string, Schema>
   additionalProperties?: unknown
 }
-const schema = JSON.parse(read(`${chart}/values.schema.json`)) as Schema
+const schema = JSON.parse(read(`${chart}/values.schema.json`)) as Schema & {
+  definitions: { settingValues: Schema; fileSetting: { enum: string[] } }
+}
 
 const isGroup = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0
@@ -40,6 +45,37 @@ function schemaPathsOf({ properties = {} }: Schema, above = ''): string[] {
   return Object.entries(properties).flatMap(([name, inner]) =>
     inner.properties === undefined ? [`${above}${name}`] : schemaPathsOf(inner, `${above}${name}.`),
   )
+}
+
+/** What the server accepts of a setting that is a choice, a number, a switch or an address, as its configuration reads it. */
+function rulesOfSettings(): Record<string, object> {
+  const spies = {
+    choice: spyOn(Settings.prototype, 'choice'),
+    integer: spyOn(Settings.prototype, 'integer'),
+    flag: spyOn(Settings.prototype, 'flag'),
+    url: spyOn(Settings.prototype, 'url'),
+  }
+  parseConfig({ SVC_BACKUP_S3_ADDRESSING: 'path' })
+  const rules = [
+    ...spies.choice.mock.calls.map(([name, choices]) => [name, { enum: ['', ...choices] }]),
+    ...spies.integer.mock.calls.map(([name, , minimum, maximum]) => [
+      name,
+      { type: ['integer', 'string'], pattern: '^([0-9]{1,9})?$', minimum, maximum },
+    ]),
+    ...spies.flag.mock.calls.map(([name]) => [
+      name,
+      { type: ['integer', 'string'], pattern: '^(0|1|false|true)?$', minimum: 0, maximum: 1 },
+    ]),
+    ...spies.url.mock.calls.map(([name]) => [name, { pattern: '^(https?://[^/].*)?$' }]),
+  ] as [string, object][]
+  for (const spy of Object.values(spies)) spy.mockRestore()
+  return Object.fromEntries(rules.filter(([name]) => !refusedSettings().has(name)).toSorted())
+}
+
+/** Settings that the chart refuses, with the values to use instead. */
+function refusedSettings(): Map<string, string> {
+  const refusals = read(`${chart}/templates/_refuse.tpl`).matchAll(/^ {2}"(\w+)" "(.*)"$/gm)
+  return new Map([...refusals].map(([, name, use]) => [name!, use!]))
 }
 
 interface Rule {
@@ -97,31 +133,48 @@ describe('the chart', () => {
     expect(named.filter((name) => !Object.hasOwn(settings, name))).toEqual([])
   })
 
-  test('it takes the settings of the server and of the system, without a typo', () => {
+  test('it takes the settings of the server and of the system', () => {
     const system = ['HTTPS_PROXY', 'HTTP_PROXY', 'NODE_EXTRA_CA_CERTS', 'NO_PROXY', 'SSL_CERT_FILE', 'TZ']
-    const { definitions } = JSON.parse(read(`${chart}/values.schema.json`)) as {
-      definitions: Record<'setting' | 'fileSetting', { enum: string[] }>
-    }
     const known = [...Object.keys(settings), ...system].toSorted()
-    expect(definitions.setting.enum).toEqual(known)
-    const files = known.filter((name) => /_FILE$|_CA_CERTS$/.test(name))
-    expect(definitions.fileSetting.enum).toEqual(files)
+    expect(read(`${chart}/settings.txt`)).toBe(`${known.join('\n')}\n`)
+    expect(schema.definitions.fileSetting.enum).toEqual(known.filter((name) => /_FILE$|_CA_CERTS$/.test(name)))
+  })
+
+  test('it refuses values of settings that the server refuses', () => {
+    expect(schema.definitions.settingValues.properties).toEqual(rulesOfSettings())
     const isValid = new Ajv({ strict: false }).compile(schema)
-    const given = (name: string) => ({ ...values, settings: { [name]: 'x' } })
-    expect(['SVC_LLM_MODEL', 'TZ'].filter((name) => !isValid(given(name)))).toEqual([])
-    expect(['SVC_LLM_MODLE', 'LLM_MODEL'].filter((name) => isValid(given(name)))).toEqual([])
-    expect(isValid({ ...values, secretSettings: { LLM_MODEL: { secret: 'a', key: 'b' } } })).toBe(false)
+    const given = (more: object) => isValid({ ...values, settings: more })
+    for (const fine of [
+      { SVC_REPLICA: 'async' },
+      { SVC_CHECKS_AT_ONCE: 0 },
+      { SVC_CHECKS_AT_ONCE: '4' },
+      { TZ: 'UTC' },
+    ])
+      expect([fine, given(fine)]).toEqual([fine, true])
+    for (const bad of [{ SVC_REPLICA: 'asyncc' }, { SVC_CHECKS_AT_ONCE: 1001 }, { SVC_LOG: true }, { TZ: {} }])
+      expect([bad, given(bad)]).toEqual([bad, false])
+  })
+
+  test.each([
+    ...['10.0.0.0/8', '10.0.0.1', 'loopback', 'fd00::/8', '::1', '::ffff:10.0.0.1'].map(
+      (proxy) => [proxy, true] as const,
+    ),
+    ...['10.0.0.0/99', '10.0.0.0/0', '10.0.0', '256.0.0.1', 'fd00::/129', 'ingress', ''].map(
+      (it) => [it, false] as const,
+    ),
+  ])('trusted proxies are addresses as the server takes them: %p', (proxy, isOne) => {
+    const isValid = new Ajv({ strict: false }).compile(schema)
+    expect(isValid({ ...values, trustedProxies: [proxy] })).toBe(isOne)
+    // The server leaves out an empty entry.
+    const parse = () => parseConfig({ SVC_TRUSTED_PROXIES: proxy })
+    if (isOne || proxy === '') expect(parse).not.toThrow()
+    else expect(parse).toThrow('SVC_TRUSTED_PROXIES must be')
   })
 
   test('it refuses every setting that it sets itself, and names values that exist', () => {
     const env = read(`${chart}/templates/_env.tpl`)
     const set = [...env.matchAll(/^ {2}"(SVC_\w+)" |^- name: (\w+)$/gm)].map(([, one, other]) => one ?? other!)
-    const refused = new Map(
-      [...read(`${chart}/templates/_refuse.tpl`).matchAll(/^ {2}"(\w+)" "(.*)"$/gm)].map(([, name, use]) => [
-        name!,
-        use!,
-      ]),
-    )
+    const refused = refusedSettings()
     // The format of the log is free.
     expect([...refused.keys()].toSorted()).toEqual(
       [...set, 'SVC_PEER_LISTEN'].filter((name) => name !== 'SVC_LOG').toSorted(),
@@ -226,6 +279,44 @@ describe.skipIf(!existsSync(helm))('the chart as Helm renders it', () => {
     )
     expect(render({ settings: { SVC_LLM_MODEL: 'm' }, secretSettings: { SVC_LLM_MODEL: from } })).toContain(
       'SVC_LLM_MODEL is in settings and in secretSettings: keep one of them.',
+    )
+  })
+
+  test.each([
+    'SVC_LLM_MODLE',
+    'SVC_BACKUP_DIRS',
+    'SVC_REPLIKA',
+    'svc_log_level',
+    'SVC_CHECK_AT_ONCE',
+    'OTEL_SERVICENAME',
+  ])('a mistyped setting is refused with the nearest one: %s', (typo) => {
+    const names = read(`${chart}/settings.txt`).trim().split('\n')
+    const says = `settings.${typo}: the server has no such setting. Did you mean ${closest(typo, names)}?`
+    expect(render({ settings: { [typo]: 'x' } })).toContain(says)
+  })
+
+  test('a setting that is like none is refused with the page of all', () => {
+    expect(render({ secretSettings: { QUUX: { secret: 'a', key: 'b' } } })).toContain(
+      'secretSettings.QUUX: the server has no such setting. docs/operate/server.md lists them.',
+    )
+  })
+
+  test('a value that the server refuses is refused', () => {
+    for (const [name, value] of Object.entries({
+      SVC_REPLICA: 'asyncc',
+      SVC_PROXY_PROTOCOL: 2,
+      SVC_CHECKS_AT_ONCE: 1001,
+    }))
+      expect(render({ settings: { [name]: value } })).toContain(`at '/settings/${name}'`)
+    expect(settingOf({ settings: { SVC_PROXY_PROTOCOL: 1 } }, 'SVC_PROXY_PROTOCOL')).toMatchObject([{ value: '1' }])
+    expect(render({ trustedProxies: ['10.0.0.0/99'] })).toContain(
+      "at '/trustedProxies/0': '10.0.0.0/99' does not match",
+    )
+  })
+
+  test('a folder for backups that no volume has is refused', () => {
+    expect(render({ settings: { SVC_BACKUP_DIR: '/backups' } })).toContain(
+      'settings.SVC_BACKUP_DIR: the servers have no volume at /backups. Use a bucket: s3://bucket/prefix/$(SVC_SERVER_NAME).',
     )
   })
 

@@ -1,3 +1,18 @@
+{{- /* The name that shares most groups of three letters with a mistyped word, for its length. Empty: none is like it. */ -}}
+{{- define "svc.closest" -}}
+{{- $word := upper .word }}
+{{- $best := "" }}
+{{- $most := 39 }}
+{{- range $name := .names }}
+{{- $same := 0 }}
+{{- range $at := until (sub (len $word) 2 | max 0 | int) }}
+{{- if contains (substr $at (add $at 3 | int) $word) $name }}{{ $same = add1 $same }}{{ end }}
+{{- end }}
+{{- $likeness := div (mul 100 $same) (max (len $word) (len $name)) }}
+{{- if gt $likeness $most }}{{ $most = $likeness }}{{ $best = $name }}{{ end }}
+{{- end }}
+{{- $best }}
+{{- end }}
 {{- /* Refuses settings that would contradict the chart. Without a value to use instead, the chart has to set them. */ -}}
 {{- define "svc.refuse" -}}
 {{- $instead := dict
@@ -27,10 +42,17 @@
 }}
 {{- $groups := dict }}
 {{- range $group := list "settings" "secretSettings" "fileSettings" }}
-{{- range $name, $_ := get $.Values $group }}
+{{- range $name, $value := get $.Values $group }}
+{{- if not (has $name ($.Files.Lines "settings.txt")) }}
+{{- $meant := include "svc.closest" (dict "word" $name "names" ($.Files.Lines "settings.txt")) }}
+{{- fail (printf "%s.%s: the server has no such setting. %s" $group $name (ternary "docs/operate/server.md lists them." (printf "Did you mean %s?" $meant) (eq $meant ""))) }}
+{{- end }}
 {{- if hasKey $instead $name }}
 {{- $value := get $instead $name }}
 {{- fail (printf "%s.%s: the chart sets it%s." $group $name (ternary ", and no value changes it" (printf ". Use %s instead" $value) (eq $value ""))) }}
+{{- end }}
+{{- if and (eq $group "settings") (eq $name "SVC_BACKUP_DIR") (not (regexMatch "^(s3://.*|/var/lib/svc/.+)?$" (toString $value))) }}
+{{- fail (printf "settings.SVC_BACKUP_DIR: the servers have no volume at %s. Use a bucket: s3://bucket/prefix/$(SVC_SERVER_NAME)." $value) }}
 {{- end }}
 {{- with get $groups $name }}
 {{- fail (printf "%s is in %s and in %s: keep one of them." $name . $group) }}
