@@ -22,7 +22,8 @@ import { type Destination, Homes } from './homes.ts'
 import { locate, type Located, routedPath } from './locate.ts'
 import { passRequest, passUpgrade } from './pass.ts'
 import { isAnswering, isReachable } from './reachable.ts'
-import { movedHeader, peerHeader, readForward, removeHeader, signForward } from './peer-header.ts'
+import { clockText, logOtherClock, type OtherClock } from './other-clock.ts'
+import { clockHeader, movedHeader, peerHeader, readForward, removeHeader, signForward } from './peer-header.ts'
 import type { PeerTls } from './peer-tls.ts'
 import { admitTrace, keyOf, traceHeaders } from './peer-trace.ts'
 import type { Peer } from './store.ts'
@@ -41,6 +42,8 @@ type PeerDestination = Extract<Destination, { kind: 'peer' }>
 
 /** Requests that came with a header of a server, valid or not: none of them is forwarded, so no loop is possible. */
 const claimed = new WeakSet<IncomingMessage>()
+/** Of requests that a server with another clock signed: by how many seconds that clock is ahead. They are refused. */
+const otherClocks = new WeakMap<IncomingMessage, number>()
 
 export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
   const key = deps.keyring.derive('requests between servers')
@@ -67,10 +70,14 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
       const forwarded = readForward(key, request, { serverName, now: deps.now().getTime() })
       removeHeader(request, peerHeader)
       claimed.add(request)
+      if (forwarded !== null && forwarded.aheadMs !== null)
+        otherClocks.set(request, Math.round(forwarded.aheadMs / 1000))
       return forwarded
     },
     isForServers: ({ url }) => forServers.test(routedPath(url)),
     request(request, response) {
+      const aheadSeconds = otherClocks.get(request)
+      if (aheadSeconds !== undefined) return sent(response, answer.lateHere(request, aheadSeconds))
       const located = locate(deps.config, request)
       if (located === null) return null
       const isWrite = writesToProject(request)
@@ -85,9 +92,11 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
       )
     },
     upgrade(request, socket, head) {
+      const write = (response: Response) => writeResponse(socket, response)
+      const aheadSeconds = otherClocks.get(request)
+      if (aheadSeconds !== undefined) return write(answer.lateHere(request, aheadSeconds)).then(() => true)
       const located = locate(deps.config, request)
       if (located === null || (!claimed.has(request) && homes.known(located) !== undefined)) return null
-      const write = (response: Response) => writeResponse(socket, response)
       return answered(
         async () => {
           if (claimed.has(request)) return refuseUnlessHome(request, located, write)
@@ -170,9 +179,13 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
       const failure = await passTraced(request, response, to)
       if (failure === null) return true
       if (to.projectId !== null) homes.forget(to.projectId)
+      if (failure.kind === 'clock') {
+        const { aheadSeconds } = failure
+        return sent(response, await refuseLate(request, concerned, () => answer.late(request, to, aheadSeconds)))
+      }
       const isLast = isRetry || hasBody(request)
       // A server that is still the home cannot say that it is not: its address leads to another one.
-      if (failure !== 'moved' || (isLast && !(await isAnswering(deps, to.peer))))
+      if (failure.kind !== 'moved' || (isLast && !(await isAnswering(deps, to.peer))))
         return sent(response, await refuseLate(request, concerned, () => answer.silent(request, to)))
       // A request without a body can be sent again: the other server did nothing, and sent nothing of an answer.
       if (isLast) return sent(response, answer.moved(request))
@@ -225,8 +238,9 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
       const to = { ...reach(peer, request), signal: watching.signal, began }
       const failure = await passRequest(request, response, to)
       if (isAnswered) return failure
-      deps.metrics.forwarded(peer.server_name, failure ?? 'left')
-      span.fail(failure ?? 'left')
+      const outcome = failure?.kind ?? 'left'
+      deps.metrics.forwarded(peer.server_name, outcome)
+      span.fail(outcome)
       return failure
     } finally {
       watching.end()
@@ -352,16 +366,37 @@ class Refusals {
     return answer
   }
 
+  /** The other server took nothing: the clock of this one differs. */
+  late(request: IncomingMessage, { peer }: PeerDestination, seconds: number): Response {
+    return this.#late(request, { of: this.#deps.serverName, than: peer.server_name, seconds })
+  }
+
+  /** To the server that passed the request on, which its header does not name. */
+  lateHere(request: IncomingMessage, seconds: number): Response {
+    const clock = { of: 'another server', than: this.#deps.serverName, seconds }
+    logOtherClock(this.#deps, clock)
+    const answer = this.#late(request, clock)
+    answer.headers.set(clockHeader, `${seconds}`)
+    return answer
+  }
+
+  #late(request: IncomingMessage, clock: OtherClock): Response {
+    const mend =
+      'If it fails for minutes, the operator of this service has to synchronize both clocks: timedatectl set-ntp true'
+    return this.#unavailable(request, clockText(clock), mend)
+  }
+
   failed(request: IncomingMessage, error: unknown): Response {
     return replyError(error, this.#about(request), this.#deps)
   }
 
-  #unavailable(request: IncomingMessage, message: string): Response {
-    const hint = inAMoment(request.method ?? 'GET')
+  #unavailable(request: IncomingMessage, message: string, mend?: string): Response {
+    const hintOf = (method: string) => [inAMoment(method), ...(mend === undefined ? [] : [mend])].join(' ')
+    const hint = hintOf(request.method ?? 'GET')
     if (labelOf(this.#deps.config, request) !== null)
       return messagePage(request, { code: 'unavailable', title: 'Unavailable', text: message, again: retrySeconds })
     if (isGitPath(routedPath(request.url)) && isGitClient(request.headers['user-agent']))
-      return gitLines([message, inAMoment('GET')], {
+      return gitLines([message, hintOf('GET')], {
         status: errorStatus('unavailable'),
         headers: { 'retry-after': `${retrySeconds}` },
       })

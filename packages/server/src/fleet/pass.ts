@@ -7,11 +7,16 @@ import { pipeline } from 'node:stream/promises'
 import { connect as connectTls } from 'node:tls'
 import { asLines, asObject, headerLines, passedHeaders } from '@svc/contract/daemon/raw-headers'
 import { tunnelUpgrade } from '@svc/contract/daemon/upgrade-tunnel'
-import { movedHeader, peerHeader } from './peer-header.ts'
+import { clockHeader, movedHeader, peerHeader } from './peer-header.ts'
 import { asFetchOptions, type PeerTrust } from './peer-tls.ts'
 
-/** `unreachable`: it did not answer. `moved`: it is not the home any more. Nothing was sent to the client. */
-export type NotPassed = 'unreachable' | 'moved'
+/**
+ * `unreachable`: it did not answer. `moved`: it is not the home any more. `clock`: it took nothing, because the clock of
+ * this server differs from its own. Nothing was sent to the client.
+ */
+export type NotPassed = { kind: 'unreachable' | 'moved' } | { kind: 'clock'; aheadSeconds: number }
+
+const unreachable: NotPassed = { kind: 'unreachable' }
 
 interface Passed {
   peerUrl: string
@@ -35,7 +40,7 @@ export async function passRequest(
 ): Promise<NotPassed | null> {
   const outcome = isPlainRead(request, passed.peerUrl) ? await passRead(request, response, passed) : 'not sent'
   if (outcome !== 'not sent') return outcome
-  return passed.signal.aborted ? 'unreachable' : passWhole(request, response, passed)
+  return passed.signal.aborted ? unreachable : passWhole(request, response, passed)
 }
 
 /** A read without a body whose path and headers `fetch` sends as they are. It adds these two where they are missing. */
@@ -76,7 +81,8 @@ async function passRead(
     ...asFetchOptions(trust),
   } as object).catch(noAnswer)
   if (answer === null) return response.destroyed ? null : 'not sent'
-  if (answer.headers.get(movedHeader) !== null) return 'moved'
+  const refused = refusalOf(answer.headers.get(movedHeader), answer.headers.get(clockHeader))
+  if (refused !== null) return refused
   const small = await smallBody(answer, method)
   if (small === null) return response.destroyed ? null : 'not sent'
   began(answer.status)
@@ -90,6 +96,12 @@ async function passRead(
   // Either side left before the end. A cut connection says so; a complete answer would hide it.
   await pipeline(Readable.fromWeb(answer.body as never), response).catch(() => response.destroy())
   return null
+}
+
+/** By the headers with which a server refuses what another one passes on. */
+function refusalOf(moved: unknown, clock: unknown): NotPassed | null {
+  if (clock != null) return { kind: 'clock', aheadSeconds: Number(clock) }
+  return moved == null ? null : { kind: 'moved' }
 }
 
 /** Null: the answer was cut. A head that was written before it would make an empty answer of it. */
@@ -127,14 +139,15 @@ function passWhole(request: IncomingMessage, response: ServerResponse, passed: P
       isAnswered = true
       request.unpipe(out)
       out.destroy()
-      resolve('unreachable')
+      resolve(unreachable)
     }
     out.on('response', (answer) => {
       if (isAnswered) return void answer.destroy()
       isAnswered = true
-      if (answer.headers[movedHeader] !== undefined) {
+      const refused = refusalOf(answer.headers[movedHeader], answer.headers[clockHeader])
+      if (refused !== null) {
         answer.resume()
-        resolve('moved')
+        resolve(refused)
         return
       }
       began(answer.statusCode ?? 200)

@@ -30,7 +30,7 @@ function received(header: string, changes?: Parameters<typeof request>[0]): Inco
 
 test('believes what another server signed for exactly this request', () => {
   const header = signForward(key, request(), signed)
-  expect(readForward(key, received(header), own)).toEqual({ address: '203.0.113.9', fromSandbox: true })
+  expect(readForward(key, received(header), own)).toEqual({ address: '203.0.113.9', fromSandbox: true, aheadMs: null })
 })
 
 test('believes nothing else', () => {
@@ -39,10 +39,16 @@ test('believes nothing else', () => {
   expect(readForward(key, received(header, { url: '/v1/projects/z?y=1' }), own)).toBeNull()
   expect(readForward(key, received(header, { host: 'other.example' }), own)).toBeNull()
   expect(readForward(key, received(header), { ...own, serverName: 'cyd' })).toBeNull()
-  expect(readForward(key, received(header), { ...own, now: at + 61_000 })).toBeNull()
   expect(readForward(Buffer.alloc(32, 2), received(header), own)).toBeNull()
   expect(readForward(key, received(header.replace('203.0.113.9', '203.0.113.8')), own)).toBeNull()
   expect(readForward(key, received('bob'), own)).toBeNull()
+})
+
+test('tells a request of a server whose clock differs from a forged one', () => {
+  const header = signForward(key, request(), signed)
+  expect(readForward(key, received(header), { ...own, now: at + 61_000 })?.aheadMs).toBe(-61_000)
+  expect(readForward(key, received(header), { ...own, now: at - 61_000 })?.aheadMs).toBe(61_000)
+  expect(readForward(Buffer.alloc(32, 2), received(header), { ...own, now: at + 61_000 })).toBeNull()
 })
 
 test('removes the header before any handler sees it', () => {

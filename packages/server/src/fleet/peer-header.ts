@@ -9,8 +9,10 @@ import type { Forwarded } from '../http/ingress.ts'
 export const peerHeader = 'x-svc-peer'
 /** The answer of a server that is not the home any more. */
 export const movedHeader = 'x-svc-peer-moved'
+/** The answer of a server whose clock differs: by how many seconds that of the sender is ahead. */
+export const clockHeader = 'x-svc-peer-clock'
 /** For clocks that differ. A request on its way takes milliseconds. */
-const ageMsMax = 60_000
+export const ageMsMax = 60_000
 
 interface Signed extends Forwarded {
   /** The server it is for. */
@@ -23,20 +25,30 @@ export function signForward(key: Buffer, request: IncomingMessage, signed: Signe
   return [to, at, fromSandbox ? 1 : 0, address, mac(key, request, signed)].join(' ')
 }
 
-/** Null unless one of the servers signed this request for this server within the last minute. */
+/** One with `aheadMs` must be refused. */
+interface ReadForward extends Forwarded {
+  /** By how much the clock of the sender is ahead, or behind when it is negative. Null: by no more than requests may differ. */
+  aheadMs: number | null
+}
+
+/** Null unless one of the servers signed this request for this server. */
 export function readForward(
   key: Buffer,
   request: IncomingMessage,
   own: { serverName: string; now: number },
-): Forwarded | null {
+): ReadForward | null {
   const value = request.headers[peerHeader]
   const match = typeof value === 'string' ? /^(\S+) (\d{1,16}) ([01]) (\S+) ([\w-]{43})$/.exec(value) : null
   if (match === null) return null
   const [, to = '', at = '', fromSandbox, address = '', given = ''] = match
   const signed = { to, at: Number(at), fromSandbox: fromSandbox === '1', address }
   const isValid = timingSafeEqual(Buffer.from(given), Buffer.from(mac(key, request, signed)))
-  if (!isValid || to !== own.serverName || Math.abs(own.now - signed.at) > ageMsMax) return null
-  return { address, fromSandbox: signed.fromSandbox }
+  if (!isValid || to !== own.serverName) return null
+  return { address, fromSandbox: signed.fromSandbox, aheadMs: beyondAge(signed.at - own.now) }
+}
+
+function beyondAge(aheadMs: number): number | null {
+  return Math.abs(aheadMs) <= ageMsMax ? null : aheadMs
 }
 
 function mac(key: Buffer, { method, url, headers }: IncomingMessage, { to, at, fromSandbox, address }: Signed): string {
@@ -81,8 +93,7 @@ interface Received {
 export function readOwn(key: Buffer, received: Received, own: { serverName: string; now: number }): Own | null {
   const signed = readSigned(key, received)
   if (signed?.to !== own.serverName) return null
-  const aheadMs = signed.at - own.now
-  return { from: signed.from, aheadMs: Math.abs(aheadMs) <= ageMsMax ? null : aheadMs }
+  return { from: signed.from, aheadMs: beyondAge(signed.at - own.now) }
 }
 
 /** Reads what a server signed, at any time and for any server. Null: no server signed it. */

@@ -13,8 +13,11 @@ const requestBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
  */
 const lagEveryMs = 1_000
 
-/** How a request ended that another server should answer. `absent`: that server does not run. `left`: the client left before an answer. */
-export type Forwarding = 'answered' | 'upgraded' | 'moved' | 'unreachable' | 'absent' | 'left'
+/**
+ * How a request ended that another server should answer. `absent`: that server does not run. `clock`: it refused the
+ * clock of this one. `left`: the client left before an answer.
+ */
+export type Forwarding = 'answered' | 'upgraded' | 'moved' | 'clock' | 'unreachable' | 'absent' | 'left'
 
 export class Metrics {
   readonly registry = new Registry()
@@ -27,7 +30,7 @@ export class Metrics {
   })
   readonly #forwarded = new Counter({
     name: 'svc_forwarded_requests_total',
-    help: 'Requests for the home of their project on another server, by that server and outcome (answered, upgraded, moved, unreachable, absent, left).',
+    help: 'Requests for the home of their project on another server, by that server and outcome (answered, upgraded, moved, clock, unreachable, absent, left).',
     labelNames: ['server', 'outcome'],
     registers: [this.registry],
   })

@@ -1,9 +1,9 @@
 /** What the homes of projects send to the server that keeps their copies. Only servers of this database may. */
 import { ServiceError } from '@svc/contract'
 import { GitError } from '@svc/git'
-import { LRUCache } from 'lru-cache'
 import { isUuid } from '../../auth/allow.ts'
 import type { Deps } from '../../deps.ts'
+import { clockText, logOtherClock, synchronizeBoth } from '../../fleet/other-clock.ts'
 import { readOwn, serverHeader, serverKeyPurpose } from '../../fleet/peer-header.ts'
 import type { App } from '../../http/mount.ts'
 import { replyError } from '../../http/reply-error.ts'
@@ -24,20 +24,11 @@ export function requireServer(deps: Pick<Deps, 'keyring' | 'log' | 'now' | 'serv
   return own.from
 }
 
-/** A line a minute for each server is enough. */
-const logged = new LRUCache<string, true>({ max: 100, ttl: 60_000 })
-
-function otherClock(
-  { log, serverName }: Pick<Deps, 'log' | 'serverName'>,
-  from: string,
-  seconds: number,
-): ServiceError {
-  const message = `The clock of ${from} is ${Math.abs(seconds)} seconds ${seconds > 0 ? 'ahead of' : 'behind'} that of ${serverName}; servers accept one minute.`
-  const between = `${from} ${serverName}`
-  if (!logged.has(between)) log.error({ from, seconds }, `refused a request of another server: ${message}`)
-  logged.set(between, true)
-  return new ServiceError('unavailable', message, {
-    hint: 'Synchronize the clocks of both: timedatectl set-ntp true. `svc self-host doctor` on the machine of each compares its clock with that of the database.',
+function otherClock(deps: Pick<Deps, 'log' | 'serverName'>, of: string, seconds: number): ServiceError {
+  const clock = { of, than: deps.serverName, seconds }
+  logOtherClock(deps, clock)
+  return new ServiceError('unavailable', clockText(clock), {
+    hint: synchronizeBoth,
     detail: { clock_seconds: seconds },
   })
 }
