@@ -48,6 +48,13 @@ export const server = named('Server', {
       'Whether sandboxes can start there. With `missing` it gets no projects while another server can take them. Null: not known, or it keeps no projects.',
     ),
   sandbox_problem: z.string().nullable().describe('Why sandboxes cannot start there.'),
+  clock_ahead_seconds: z
+    .number()
+    .int()
+    .nullable()
+    .describe(
+      "By how many seconds its clock is ahead of the database's, or behind when it is negative. The other servers refuse its requests then, and it gets no projects while another server can take them. Null: by no more than a minute, or it does not run.",
+    ),
   different_settings: z
     .array(
       z.object({

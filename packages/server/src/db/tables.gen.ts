@@ -783,6 +783,7 @@ export interface Schema {
     lock_lost_at: Timestamp | null
     server_name: string | null
     peer_url: string | null
+    clock_ahead_seconds: number | null
   }
   servers: {
     server_name: string

@@ -39,6 +39,9 @@ export async function examineFleet(config: Config, db: Db): Promise<Finding[]> {
   const servers = await serversWithProjects(db, staleSeconds)
   const unlike = unlikeServers(servers, { config, serverName })
   const lacking = servers.filter((each) => each.running && each.sandboxes_ready === false)
+  const apart = servers.flatMap(({ server_name: name, clock_ahead_seconds: seconds }) =>
+    name === serverName || seconds === null ? [] : [{ name, seconds }],
+  )
   const runs = servers.some((each) => each.server_name === serverName && each.running)
   return [
     ...(runs ? [await examineOwnAddress(config.peerUrl, { config, db, serverName })] : []),
@@ -58,6 +61,13 @@ export async function examineFleet(config: Config, db: Db): Promise<Finding[]> {
         'sandboxes',
         `${name} cannot start sandboxes, so it gets no projects while another server can: ${sandbox_problem}`,
         `Run \`svc self-host doctor\` on the machine of ${name}.`,
+      ),
+    ),
+    ...apart.map(({ name, seconds }) =>
+      weak(
+        'clock',
+        `that of ${name} is ${Math.abs(seconds)} seconds ${seconds > 0 ? 'ahead of' : 'behind'} the database's, so the other servers refuse its requests, and it gets no projects while another server can`,
+        `Synchronize the clock on the machine of ${name}: timedatectl set-ntp true`,
       ),
     ),
     ...((await isDraining(db, serverName))

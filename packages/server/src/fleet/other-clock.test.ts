@@ -1,8 +1,8 @@
-/** Servers of which one has a clock that is five minutes ahead. */
+/** Two servers, of which one has a clock that is five minutes ahead. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ErrorBody } from '@svc/contract'
+import type { ErrorBody, Server } from '@svc/contract'
 import { freePort } from '@svc/git/testing'
 import { until } from '../testing-until.ts'
 import { type Fleet, type FleetServer, makeFleet, refusedUpgrade } from './testing-fleet.ts'
@@ -23,6 +23,12 @@ describe.each(['http', 'https'])('with %s between servers', (protocol) => {
   const paths: Record<string, string> = {}
 
   const moveClock = (ms: number) => writeFile(join(fleet.dir, 'clock'), `${ms}`)
+
+  const clockOf = async (name: string) => {
+    const answer = await fleet.request(ada, 'GET', '/v1/servers')
+    const { servers } = (await answer.json()) as { servers: Server[] }
+    return servers.find((each) => each.name === name)!.clock_ahead_seconds
+  }
 
   async function settingsOf(server: FleetServer): Promise<Record<string, string>> {
     const peerUrl = `https://127.0.0.1:${await freePort()}`
@@ -76,4 +82,26 @@ describe.each(['http', 'https'])('with %s between servers', (protocol) => {
       await until('the clocks agree', works)
     },
   )
+
+  test('a server whose clock differs is shown as such, and gets no projects while another one can take them', async () => {
+    const findings = async () => (await fleet.request(ada, 'GET', '/v1/doctor')).text()
+    await until('the clock of bob is right', async () => (await clockOf('bob')) === null)
+    expect(await findings()).not.toContain('that of bob is')
+    await moveClock(aheadMs)
+    const shown = await until('the clock of bob is shown', () => clockOf('bob'))
+    expect(Math.abs(shown - 300)).toBeLessThan(3)
+    expect(await clockOf('ada')).toBeNull()
+    expect(await findings()).toContain(`that of bob is ${shown} seconds ahead of the database's`)
+
+    for (const name of ['three', 'four']) {
+      const made = await fleet.request(ada, 'POST', '/v1/projects', { body: { name } })
+      expect(made.status).toBe(201)
+      const { project_id } = (await made.json()) as { project_id: string }
+      expect(await fleet.query('select home from projects where project_id = $1', [project_id])).toEqual([
+        { home: 'ada' },
+      ])
+    }
+    const refused = await fleet.request(ada, 'POST', `${paths.ada}/home`, { body: { server: 'bob' } })
+    expect([refused.status, ((await refused.json()) as ErrorBody).error]).toEqual([409, expect.stringMatching(ahead)])
+  })
 })

@@ -5,6 +5,7 @@ import { hasFreeLock, isRecent } from '../db/live-instance.ts'
 import { couldLeave } from '../projects/replicas/store.ts'
 import { findRow, firstRow, updateRows } from '../db/rows.ts'
 import type { DbOrTransaction, Row } from '../db/schema.ts'
+import { ageMsMax } from './peer-header.ts'
 
 export interface Peer {
   server_name: string
@@ -107,9 +108,13 @@ export async function runningVersions(
   return rows
 }
 
+/** Whether the clock of a row of `server_instances` differs so much from the database's that other servers refuse it. */
+export const hasOtherClock = sql<boolean>`coalesce(abs(clock_ahead_seconds) > ${ageMsMax / 1000}, false)`
+
 /**
  * The live servers that may keep projects, from the fewest projects on; this one first where several have as few. Those
- * whose sandboxes cannot start come last: sessions would fail there.
+ * with another clock come last, since the others refuse their requests, and those whose sandboxes cannot start before
+ * them: sessions would fail there.
  */
 export async function emptiestPeers(
   db: DbOrTransaction,
@@ -119,9 +124,22 @@ export async function emptiestPeers(
     select server_name, max(i.peer_url) as peer_url from server_instances i join servers using (server_name)
     where i.peer_url is not null and draining_since is null and ${isRecent(input.deadAfterSeconds)}
     group by server_name
-    order by bool_or(sandboxes_ready is false), (select count(*) from projects p where p.home = i.server_name and p.deleted_at is null),
+    order by bool_or(${hasOtherClock}), bool_or(sandboxes_ready is false), (select count(*) from projects p where p.home = i.server_name and p.deleted_at is null),
       server_name = ${input.serverName} desc, random()`.execute(db)
   return rows
+}
+
+/** By how many seconds the clock of one server is ahead of that of the other. Null: not known, as while one does not run. */
+export async function clockBetween(
+  db: DbOrTransaction,
+  { of, than, deadAfterSeconds }: { of: string; than: string; deadAfterSeconds: number },
+): Promise<number | null> {
+  const clockOf = (name: string) => sql`max(clock_ahead_seconds) filter (where server_name = ${name})`
+  const { rows } = await sql<{ seconds: number | null }>`
+    select ${clockOf(of)} - ${clockOf(than)} as seconds from server_instances where ${isRecent(deadAfterSeconds)}`.execute(
+    db,
+  )
+  return rows[0]!.seconds
 }
 
 /** From then on its name is known as that of a server without projects, until it lives again. False: it lives. */
@@ -208,6 +226,8 @@ export interface ServerWithProjects {
   /** Null: not known. */
   sandboxes_ready: boolean | null
   sandbox_problem: string | null
+  /** By how much its clock is ahead of the database's. Null: by no more than requests of servers may differ, or not known. */
+  clock_ahead_seconds: number | null
   projects: number
   copies: number
   copies_to_move: number
@@ -223,6 +243,7 @@ export async function serversWithProjects(
     select * from (
       select s.server_name, s.peer_url, s.draining_since is not null as draining, s.settings,
         s.sandboxes_ready, s.sandbox_problem,
+        max(clock_ahead_seconds) filter (where ${isRecent(deadAfterSeconds)} and ${hasOtherClock}) as clock_ahead_seconds,
         coalesce(bool_or(${isRecent(deadAfterSeconds)}), false) as running,
         coalesce(bool_or(i.peer_url is not null and ${isRecent(deadAfterSeconds)}), false) as keeps_projects,
         (select count(*)::integer from projects p where p.home = s.server_name) as projects,

@@ -18,21 +18,23 @@ export function insertInstance(db: DbOrTransaction, instanceId: string): Promise
 }
 
 /** Inserts the row again when others have deleted it in a time without heartbeats. */
-export async function recordHeartbeat(db: DbOrTransaction, instance: Instance): Promise<void> {
+export async function recordHeartbeat(db: DbOrTransaction, instance: Instance, now: Date): Promise<void> {
+  const beat = { heartbeat_at: sql<string>`now()`, clock_ahead_seconds: aheadOfDatabase(now) }
   await db
     .insertInto('server_instances')
-    .values({ ...rowOf(instance), lock_taken_at: null, knows_root_key: true })
-    .onConflict((conflict) => conflict.column('instance_id').doUpdateSet({ heartbeat_at: sql<string>`now()` }))
+    .values({ ...rowOf(instance), ...beat, lock_taken_at: null, knows_root_key: true })
+    .onConflict((conflict) => conflict.column('instance_id').doUpdateSet(beat))
     .execute()
   await deleteRows(db, 'server_instances', { heartbeat_at: sql`< now() - interval '1 day'` })
 }
 
 /** From here on other servers trust the lock more than the heartbeat, so it has to be held already. */
-export async function recordLock(db: DbOrTransaction, instance: Instance): Promise<void> {
+export async function recordLock(db: DbOrTransaction, instance: Instance, now: Date): Promise<void> {
   const { instance_id, ...facts } = rowOf(instance)
   const held = {
     ...facts,
     heartbeat_at: sql<string>`now()`,
+    clock_ahead_seconds: aheadOfDatabase(now),
     lock_taken_at: sql<string>`clock_timestamp()`,
     lock_lost_at: null,
   }
@@ -41,6 +43,10 @@ export async function recordLock(db: DbOrTransaction, instance: Instance): Promi
     .values({ instance_id, knows_root_key: true, ...held })
     .onConflict((conflict) => conflict.column('instance_id').doUpdateSet(held))
     .execute()
+}
+
+function aheadOfDatabase(now: Date) {
+  return sql<number>`round(extract(epoch from ${now}::timestamptz - clock_timestamp()))::integer`
 }
 
 function rowOf({ instanceId, folderId, serverName, peerUrl }: Instance) {

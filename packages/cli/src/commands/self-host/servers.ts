@@ -64,8 +64,12 @@ export function warnNotRunning({ out, next }: Context, names: string[]): void {
 }
 
 function showProblems({ out }: Context, servers: Listed[]): void {
-  for (const { name, sandbox_problem, different_settings } of servers) {
-    // Servers of earlier versions say neither.
+  for (const { name, sandbox_problem, clock_ahead_seconds: seconds, different_settings } of servers) {
+    // Servers of earlier versions say none of these.
+    if (seconds != null)
+      out.warn(
+        `The clock of ${name} is ${Math.abs(seconds)} seconds ${seconds > 0 ? 'ahead of' : 'behind'} that of the database. The other servers refuse its requests, and it gets no projects while another server can take them. Synchronize it on that machine: timedatectl set-ntp true`,
+      )
     if (sandbox_problem != null)
       out.warn(`${name} cannot start sandboxes, so it gets no projects while another server can: ${sandbox_problem}`)
     for (const { name: setting, value, here } of different_settings ?? [])
@@ -92,12 +96,14 @@ interface State {
   keeps_projects: boolean
   draining: boolean
   sandboxes?: 'ready' | 'missing' | null
+  clock_ahead_seconds?: number | null
 }
 
-function stateOf({ running, reachable, keeps_projects, draining, sandboxes }: State) {
+function stateOf({ running, reachable, keeps_projects, draining, sandboxes, clock_ahead_seconds }: State) {
   if (!running) return red('not running')
   if (reachable === false) return red('not reachable')
   if (draining) return yellow('draining')
+  if (clock_ahead_seconds != null) return yellow('running, wrong clock')
   if (sandboxes === 'missing') return yellow('running, no sandboxes')
   return keeps_projects ? green('running') : green('running, keeps no projects')
 }

@@ -139,10 +139,18 @@ function Servers({ of: list }: { of: Server[] }) {
   )
 }
 
-function stateOf({ running, reachable, draining, keeps_projects: keeps, sandboxes }: Server): string {
+function stateOf({
+  running,
+  reachable,
+  draining,
+  keeps_projects: keeps,
+  sandboxes,
+  clock_ahead_seconds,
+}: Server): string {
   if (!running) return 'not running'
   if (reachable === false) return 'not reachable'
   if (draining) return 'draining'
+  if (clock_ahead_seconds != null) return 'running, wrong clock'
   if (sandboxes === 'missing') return 'running, no sandboxes'
   return keeps ? 'running' : 'running, keeps no projects'
 }

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { isRecent } from '../../db/live-instance.ts'
 import type { DbOrTransaction } from '../../db/schema.ts'
 import type { ProjectRow } from '../../projects/store.ts'
+import { hasOtherClock } from '../store.ts'
 
 export interface ServerLoad {
   server_name: string
@@ -10,6 +11,8 @@ export interface ServerLoad {
   is_draining: boolean
   /** Whether sessions can start there. */
   has_sandboxes: boolean
+  /** Whether other servers refuse its requests. */
+  has_other_clock: boolean
   /** How long it runs already. */
   minutes: number
 }
@@ -18,7 +21,7 @@ export interface ServerLoad {
 export async function loads(db: DbOrTransaction, deadAfterSeconds: number): Promise<ServerLoad[]> {
   const { rows } = await sql<ServerLoad>`
     select s.server_name, s.draining_since is not null as is_draining,
-      s.sandboxes_ready is not false as has_sandboxes,
+      s.sandboxes_ready is not false as has_sandboxes, bool_or(${hasOtherClock}) as has_other_clock,
       extract(epoch from now() - min(i.started_at))::float8 / 60 as minutes,
       (select count(*)::integer from projects p where p.home = s.server_name) as projects
     from servers s join server_instances i on i.server_name = s.server_name

@@ -76,3 +76,26 @@ test('a project into which someone pushes is not moved to balance the servers', 
   await balanceServers(app.deps)
   expect(await listRows(db, 'project_moves', {})).toEqual([])
 })
+
+test('a server whose clock differs is left out, drained or not', async () => {
+  const { db } = app.deps
+  await deleteRows(db, 'project_moves', {})
+  await updateRows(db, 'ref_changes', {}, { at: new Date(Date.now() - 3_600_000).toISOString() })
+  const clock = (server_name: string, clock_ahead_seconds: number | null) =>
+    updateRows(db, 'server_instances', { server_name }, { clock_ahead_seconds })
+  const begins = async () => {
+    await balanceServers(app.deps)
+    const moves = await listRows(db, 'project_moves', {})
+    await deleteRows(db, 'project_moves', {})
+    return moves.map(({ from_server, to_server }) => [from_server, to_server])
+  }
+  await clock('here', -90)
+  expect(await begins()).toEqual([['bob', 'cyd']])
+  await clock('bob', 90)
+  expect(await begins()).toEqual([])
+  await updateRows(db, 'servers', { server_name: 'bob' }, { draining_since: new Date().toISOString() })
+  expect(await begins()).toEqual([])
+  // All differ from the database, so it is the clock of the database that is wrong.
+  await clock('cyd', 90)
+  expect((await begins()).map(([from]) => from)).toEqual(['bob'])
+})

@@ -19,7 +19,7 @@ export async function balanceServers(deps: BalanceDeps): Promise<void> {
   const begun = await deps.db.transaction().execute(async (trx) => {
     if (!(await lockBalance(trx))) return null
     const active = await activeMoves(trx)
-    const servers = await loads(trx, deps.heartbeat.deadAfterSeconds())
+    const servers = ofOneClock(await loads(trx, deps.heartbeat.deadAfterSeconds()))
     const balance = deps.config.balanceHomes ? chooseBalance(servers) : null
     for (const { from, to } of drains(servers)) {
       const waits = active.filter(({ cause, from_server }) => cause === 'drain' && from_server === from).length
@@ -34,6 +34,12 @@ export async function balanceServers(deps: BalanceDeps): Promise<void> {
   if (begun === null) return
   const { project_id, from_server: from, to_server: to, cause } = begun
   deps.log.info({ project_id, from, to, cause }, 'a project begins to move to another server')
+}
+
+/** Servers with another clock can neither hand over a project nor take one. When all differ, it is the database's that does. */
+function ofOneClock(servers: ServerLoad[]): ServerLoad[] {
+  const alike = servers.filter(({ has_other_clock }) => !has_other_clock)
+  return alike.length > 0 ? alike : servers
 }
 
 interface Choice {

@@ -39,6 +39,7 @@ export async function listServers(
         ...facts,
         sandboxes,
         sandbox_problem,
+        clock_ahead_seconds: row.clock_ahead_seconds,
         different_settings: differencesAt(row, deps),
         unmovable: unmovable
           .filter(({ home }) => home === name)

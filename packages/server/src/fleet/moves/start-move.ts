@@ -3,8 +3,10 @@ import { auditEvent, recordAudit } from '../../audit/record.ts'
 import type { Caller } from '../../auth/actor.ts'
 import type { Deps } from '../../deps.ts'
 import type { ProjectRow } from '../../projects/store.ts'
+import { clockText, type OtherClock, synchronizeBoth } from '../other-clock.ts'
+import { ageMsMax } from '../peer-header.ts'
 import { answererText, type AskingDeps, whoAnswers } from '../reachable.ts'
-import { findServer, livePeer } from '../store.ts'
+import { clockBetween, findServer, livePeer } from '../store.ts'
 import { forceMove, insertMove, mayKeepProjects, type MoveRow } from './store.ts'
 
 type StartDeps = AskingDeps & Pick<Deps, 'home' | 'heartbeat' | 'newId'>
@@ -64,12 +66,20 @@ async function refuseTarget(deps: StartDeps, project: ProjectRow, to: string): P
   if (!(await mayKeepProjects(db, { serverName: to, deadAfterSeconds: heartbeat.deadAfterSeconds() })))
     throw new ServiceError('conflict', `${to} is not running, or it keeps no projects (SVC_ROLES).`)
   await refuseElsewhere(deps, to)
+  await refuseOtherClock(deps, { of: to, than: project.home })
   const from = await findServer(db, { server_name: project.home })
   // From one that cannot start them either, the move may still be wanted.
   if (server.sandboxes_ready === false && from?.sandboxes_ready !== false)
     throw new ServiceError('conflict', `${to} cannot start sandboxes: ${server.sandbox_problem}`, {
       hint: `Mend that first: svc self-host doctor on the machine of ${to}. It is looked at again every minute.`,
     })
+}
+
+/** The two would refuse each other's requests, so nothing could be copied. */
+async function refuseOtherClock({ db, heartbeat }: StartDeps, between: Pick<OtherClock, 'of' | 'than'>): Promise<void> {
+  const seconds = await clockBetween(db, { ...between, deadAfterSeconds: heartbeat.deadAfterSeconds() })
+  if (seconds === null || Math.abs(seconds) * 1000 <= ageMsMax) return
+  throw new ServiceError('conflict', clockText({ ...between, seconds }), { hint: synchronizeBoth })
 }
 
 /** One that does not answer at the moment is waited for. */
