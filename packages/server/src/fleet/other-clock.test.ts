@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { ErrorBody, Server } from '@svc/contract'
 import { freePort } from '@svc/git/testing'
 import { until } from '../testing-until.ts'
+import { TestProjectOfFleet } from './moves/testing-moves.ts'
 import { type Fleet, type FleetServer, makeFleet, refusedUpgrade } from './testing-fleet.ts'
 
 setDefaultTimeout(120_000)
@@ -103,5 +104,21 @@ describe.each(['http', 'https'])('with %s between servers', (protocol) => {
     }
     const refused = await fleet.request(ada, 'POST', `${paths.ada}/home`, { body: { server: 'bob' } })
     expect([refused.status, ((await refused.json()) as ErrorBody).error]).toEqual([409, expect.stringMatching(ahead)])
+  })
+
+  test('a push is refused at once while every server that could keep the copy has another clock', async () => {
+    await moveClock(aheadMs)
+    await until('the clock of bob is shown', () => clockOf('bob'))
+    const project = await TestProjectOfFleet.make(fleet, ada)
+    const commit = await project.commit()
+    const began = performance.now()
+    const refused = await project.push(ada, commit, 'main')
+    expect(performance.now() - began).toBeLessThan(15_000)
+    expect([refused.code === 0, refused.errors]).toEqual([
+      false,
+      expect.stringContaining('bob answered: The clock of ada is'),
+    ])
+    await moveClock(0)
+    await until('the push succeeds', async () => (await project.push(ada, commit, 'main')).code === 0)
   })
 })

@@ -24,6 +24,7 @@ interface FailureDetail {
   cause?: unknown
   reason?: string | undefined
   isAnswer?: boolean
+  server?: string
 }
 
 /** Why an attempt failed. */
@@ -33,12 +34,16 @@ export class PeerFailure extends Error {
   readonly reason: string
   /** The server runs, and said why. */
   readonly isAnswer: boolean
+  /** The server that refused the request. Null: none answered. */
+  readonly server: string | null
 
-  constructor(kind: Failure, message: string, { cause, reason = '', isAnswer = false }: FailureDetail = {}) {
+  constructor(kind: Failure, message: string, detail: FailureDetail = {}) {
+    const { cause, reason = '', isAnswer = false, server = null } = detail
     super(message, { cause })
     this.kind = kind
     this.reason = reason
     this.isAnswer = isAnswer
+    this.server = server
   }
 }
 
@@ -86,7 +91,13 @@ async function send<T>(deps: PeerDeps, peer: Keeper, { method, path, body, timeo
   throw new PeerFailure(failureOf(refusal), `${peer.server_name} answered: ${why}`, {
     reason: refusal?.reason,
     isAnswer: true,
+    server: peer.server_name,
   })
+}
+
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error instanceof PeerFailure && error.reason !== '' ? `${error.message} ${error.reason}` : error.message
 }
 
 type Refusal = Partial<ErrorBody> & { clock_seconds?: number; reason?: string }

@@ -23,7 +23,7 @@ import { managedDir, mirrorDir } from '../repository.ts'
 import { getProjectOrDeleted, type ProjectRow } from '../store.ts'
 import { packBody, packOf, packWithRoots } from './pack-body.ts'
 import { requireWholeDisk } from './earlier-disk.ts'
-import { askPeer, type HeldReplica, PeerFailure, replicaPath } from './peer.ts'
+import { askPeer, type HeldReplica, PeerFailure, reasonOf, replicaPath } from './peer.ts'
 import {
   changesAfter,
   clearCopyFailure,
@@ -208,6 +208,7 @@ export class Replicas implements RepositoryReplicas {
 
   /** Tries again until then while no server takes the copy. Null: there is no server to wait for. */
   async #withCopy<T>(project: Homed, until: number, use: (copy: Copy) => T | Promise<T>): Promise<T | null> {
+    const otherClocks: string[] = []
     for (;;) {
       try {
         const copy = await this.#copyBy(project, until)
@@ -215,7 +216,11 @@ export class Replicas implements RepositoryReplicas {
       } catch (error) {
         if (!(error instanceof PeerFailure || error instanceof Uncopied)) throw error
         this.#failed(project.project_id, error)
-        if (performance.now() + retryMs > until) throw noCopy(error)
+        const refusing = error instanceof PeerFailure && error.kind === 'clock' ? error.server : null
+        if (refusing !== null) otherClocks.push(refusing)
+        // No clock is set right within this time.
+        const isVain = refusing !== null && !(await hasKeepers(this.#deps.db, this.#deps.serverName, otherClocks))
+        if (isVain || performance.now() + retryMs > until) throw noCopy(error)
         await pause(retryMs, new AbortController().signal)
       }
     }
@@ -448,11 +453,6 @@ function setTips({ tips }: Copy, changes: { ref: string; new_sha: string | null 
   for (const { ref, new_sha } of changes)
     if (new_sha === null) tips.delete(ref)
     else tips.set(ref, new_sha)
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  return error instanceof PeerFailure && error.reason !== '' ? `${error.message} ${error.reason}` : error.message
 }
 
 /** The server has no such copy, or one of another home. */

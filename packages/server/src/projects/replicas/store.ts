@@ -189,9 +189,14 @@ export async function liveKeepers(
   return rows
 }
 
-/** Whether another server could keep a new copy, running or not. */
-export async function hasKeepers(db: DbOrTransaction, serverName: string): Promise<boolean> {
-  const other = { server_name: sql`<> ${serverName}`, keeps_replicas: true, taken_over_at: null, draining_since: null }
+/** Whether another server than these could keep a new copy, running or not. */
+export async function hasKeepers(db: DbOrTransaction, serverName: string, but: string[] = []): Promise<boolean> {
+  const other = {
+    server_name: sql`<> all(${[serverName, ...but]}::text[])`,
+    keeps_replicas: true,
+    taken_over_at: null,
+    draining_since: null,
+  }
   return (await findRow(db, 'servers', other)) !== null
 }
 
