@@ -90,6 +90,13 @@ test('a copy restored beside its running original is found by the printed comman
   const doctor = await paste(`SVC_DATA_DIR='${copy}' svc self-host doctor`)
   expect(doctor.stdout).toContain('! backups: this server makes none while it is held')
   expect(printed(doctor.stdout, 'self-host resume')).toBe(`SVC_DATA_DIR='${copy}' svc self-host resume`)
+  // They share the file of the master key, which the original needs.
+  const keyFile = join(dir, '.config/svc/master.key')
+  const key = await readFile(keyFile, 'utf8')
+  const rotated = await paste(`SVC_DATA_DIR='${copy}' svc self-host rotate-key`)
+  expect([rotated.code, rotated.stderr]).toEqual([1, expect.stringContaining('This server is held after a restore')])
+  expect(rotated.stderr).toContain('svc self-host resume')
+  expect(await readFile(keyFile, 'utf8')).toBe(key)
   // A second start changes nothing.
   await works(start)
   expect([await hostOfClient(), await readFile(join(dir, '.config/svc/config.json'), 'utf8')]).toEqual([client, config])

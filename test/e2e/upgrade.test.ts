@@ -142,6 +142,23 @@ test('a program without the parts that a server needs is refused', async () => {
   expect(said).toContain('start the program where it was built or unpacked')
 })
 
+test('without the master key that the data need, the upgrade is refused before the server stops', async () => {
+  await copyBuild('keyless')
+  const earlier = await facts()
+  const key = join(home, '.config/svc/master.key')
+  await rename(key, `${key}.away`)
+  for (const flag of ['--check', '--yes']) {
+    const refused = await svc(programIn('keyless'), 'self-host', 'upgrade', flag)
+    expect([refused.code, refused.stdout]).toEqual([
+      1,
+      expect.stringContaining(`The master key: there is none at ${key}`),
+    ])
+    expect(refused.stderr).toContain(`The server goes on as it is (process ${earlier.server!.pid})`)
+  }
+  await rename(`${key}.away`, key)
+  expect(await facts()).toEqual(earlier)
+})
+
 test('a program that does not start leaves the earlier one running, and the agent at work', async () => {
   await copyBuild('broken')
   // Unpacked halfway: its PostgreSQL names its version and does not start.

@@ -101,7 +101,7 @@ export interface UpgradeReport {
   tables_version: number
   /** The others of the database that run. */
   other_servers: OtherServer[]
-  problems: { name: 'database' | 'disk' | 'sandboxes'; says: string; mend: string | null }[]
+  problems: { name: 'database' | 'master key' | 'disk' | 'sandboxes'; says: string; mend: string | null }[]
 }
 
 /** The input of `svc server --examine-settings`: each is a whole environment. It answers with the problems of each. */

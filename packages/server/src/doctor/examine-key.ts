@@ -6,7 +6,7 @@ import { type Finding, good, missing, weak } from '@svc/sandbox'
 import type { Config } from '../config.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import { keyId } from '../keyring/cipher.ts'
-import { keptMasterKeys, readMasterKey } from '../keyring/master-key.ts'
+import { keptKeyRemedy, readMasterKey } from '../keyring/master-key.ts'
 import { acceptedMasterKeys } from './store.ts'
 
 const name = 'master key'
@@ -58,7 +58,6 @@ export async function examineKey(config: Config, db: DbOrTransaction | null): Pr
 }
 
 async function remedyFor(file: string, { which, accepted }: { which: string; accepted: string[] }): Promise<string> {
-  const [kept] = await keptMasterKeys(file, accepted)
-  if (kept !== undefined) return `svc self-host rotate-key kept it as ${kept}: copy that to ${file}.`
-  return `Restore ${which} from its copy, or set SVC_MASTER_KEY_FILE to its file.`
+  const restore = `Restore ${which} from its copy, or set SVC_MASTER_KEY_FILE to its file.`
+  return (await keptKeyRemedy(file, accepted)) ?? restore
 }

@@ -94,6 +94,13 @@ export async function keptMasterKeys(path: string, ids: readonly string[]): Prom
   return found
 }
 
+/** What to do where a rotation kept one of these keys beside the file. Null: it kept none. */
+export async function keptKeyRemedy(file: string, ids: readonly string[]): Promise<string | null> {
+  const [kept] = await keptMasterKeys(file, ids)
+  if (kept === undefined) return null
+  return `svc self-host rotate-key kept it as ${kept}: copy that to ${file}. If another server uses the key that is there now, set SVC_MASTER_KEY_FILE to a copy instead.`
+}
+
 /** A file that is damaged or that another user owns opens nothing. */
 function isNoKey(): null {
   return null

@@ -6,7 +6,7 @@ import { findRow, firstRows, insertIfNew, insertRow, listRows } from '../db/rows
 import type { DbOrTransaction, Row } from '../db/schema.ts'
 import { keyId } from './cipher.ts'
 import { type Keyring, makeKeyring, unwrapRootKey, wrapRootKey } from './keyring.ts'
-import { createMasterKey, MasterKeyError, readMasterKey } from './master-key.ts'
+import { createMasterKey, keptKeyRemedy, MasterKeyError, readMasterKey } from './master-key.ts'
 
 type KeyDeps = Pick<Deps, 'db'> & { config: Pick<Deps['config'], 'masterKeyFile' | 'dataDir' | 'databaseUrl'> }
 
@@ -53,7 +53,7 @@ async function firstMasterKey(deps: KeyDeps): Promise<Buffer> {
   const found = await findRow(deps.db, 'installation', {})
   if (found !== null)
     throw new MasterKeyError(
-      `There is no master key at ${masterKeyFile}, and ${sealedData(deps)} cannot be opened without key ${found.master_key_id}. ${await remedy(deps.db, deps)}`,
+      `There is no master key at ${masterKeyFile}, and ${sealedData(deps)} cannot be opened without key ${found.master_key_id}. ${await remedy(deps.db, deps, [found.master_key_id])}`,
     )
   try {
     return await createMasterKey(masterKeyFile)
@@ -83,7 +83,8 @@ async function wrongKey(
   { id, wanted }: { id: string; wanted: OpenedRoot['wraps'] },
 ): Promise<MasterKeyError> {
   const { masterKeyFile } = deps.config
-  const needed = wanted.map(({ master_key_id }) => master_key_id).join(' or ')
+  const ids = wanted.map(({ master_key_id }) => master_key_id)
+  const needed = ids.join(' or ')
   const changed = await db
     .selectFrom('audit_events')
     .select('at')
@@ -93,10 +94,10 @@ async function wrongKey(
     .executeTakeFirst()
   if (changed !== undefined)
     return new MasterKeyError(
-      `The master key ${masterKeyFile} is an earlier one (${id}): svc self-host rotate-key replaced it at ${changed.at}, so it no longer opens anything. It needs key ${needed}. ${await remedy(db, deps)}`,
+      `The master key ${masterKeyFile} is an earlier one (${id}): svc self-host rotate-key replaced it at ${changed.at}, so it no longer opens anything. It needs key ${needed}. ${await remedy(db, deps, ids)}`,
     )
   return new MasterKeyError(
-    `The master key ${masterKeyFile}${needed === '' ? '' : ` (${id})`} is not the key that sealed ${sealedData(deps)}${needed === '' ? '' : ` (${needed})`}. ${await remedy(db, deps)}`,
+    `The master key ${masterKeyFile}${needed === '' ? '' : ` (${id})`} is not the key that sealed ${sealedData(deps)}${needed === '' ? '' : ` (${needed})`}. ${await remedy(db, deps, ids)}`,
   )
 }
 
@@ -106,8 +107,10 @@ function sealedData({ config: { databaseUrl, dataDir } }: KeyDeps): string {
 
 const serversMax = 5
 
-/** Names the other machines that have the key. */
-async function remedy(db: DbOrTransaction, { config }: KeyDeps): Promise<string> {
+/** Names the file that has one of these keys, or the other machines that do. */
+async function remedy(db: DbOrTransaction, { config }: KeyDeps, ids: string[]): Promise<string> {
+  const kept = await keptKeyRemedy(config.masterKeyFile, ids)
+  if (kept !== null) return kept
   if (config.databaseUrl === null) return 'Restore the right key, or set SVC_MASTER_KEY_FILE to its file.'
   const servers = await firstRows(db, 'servers', {}, serversMax, 'started_at desc')
   const names = servers.map(({ server_name }) => server_name).join(', ')

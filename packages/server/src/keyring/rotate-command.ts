@@ -1,10 +1,12 @@
 /** `svc server --rotate-key` changes the master key of this machine's server, running or not, and prints one JSON document. */
 import { randomUUID } from 'node:crypto'
+import { readHeld } from '../backup/hold/store.ts'
 import { refuseUnfinishedRestore } from '../backup/restore-mark.ts'
 import type { Config } from '../config.ts'
 import { reachDatabase, type ReachedDatabase } from '../db/embedded/reach.ts'
 import { LocalLocks } from '../db/lock.ts'
 import { migrate } from '../db/migrate.ts'
+import type { Db } from '../db/schema.ts'
 import { openDatabase, pingDatabase } from '../db/pool.ts'
 import { makeLog } from '../log.ts'
 import { lockStoppedData } from '../startup/folder-lock.ts'
@@ -20,6 +22,7 @@ export async function rotateKeyOf(config: Config): Promise<Rotation> {
       // In this order, as a server does it: a move between databases sees this connection, or this sees the move.
       await pingDatabase(database.db)
       await migrate(url)
+      await refuseHeld(database.db, config)
       return await rotateMasterKey({ config, ...database, localLocks: new LocalLocks() })
     } finally {
       await database.close()
@@ -27,6 +30,14 @@ export async function rotateKeyOf(config: Config): Promise<Rotation> {
   } finally {
     await end()
   }
+}
+
+/** The settings of a held copy usually name the key file of its original, which could not start with another key. */
+async function refuseHeld(db: Db, { masterKeyFile }: Config): Promise<void> {
+  if ((await readHeld(db)) === null) return
+  throw new MasterKeyError(
+    `This server is held after a restore, and ${masterKeyFile} may also be the key file of its original. Nothing was changed. Once the original is off, run svc self-host resume, then this again. If the original is to start again, give this server a key file of its own first: copy the file, and set SVC_MASTER_KEY_FILE to the copy.`,
+  )
 }
 
 async function reach(config: Config, log: ReturnType<typeof makeLog>): Promise<ReachedDatabase> {

@@ -331,6 +331,17 @@ describe('refusing a rotation without losing a key', () => {
     expect(await readMasterKey(file)).toEqual(masterKey)
   })
 
+  test('a start with the key that a rotation of another server wrote names the file with the earlier one', async () => {
+    await startedWith(file)
+    const kept = `${file}.replaced-2026-11-28-${keyId(masterKey)}`
+    await copyFile(file, kept)
+    await rm(file)
+    const missing = await refusal(startedWith(file))
+    await createMasterKey(file)
+    for (const said of [missing, await refusal(startedWith(file))])
+      expect(said).toContain(`svc self-host rotate-key kept it as ${kept}: copy that to ${file}.`)
+  })
+
   test('reports a folder that cannot be written', async () => {
     // Root can write everywhere, so a file name too long for a suffix makes the write fail.
     const long = join(dir, 'k'.repeat(245))

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { migrate } from '../db/migrate.ts'
 import { createTestDatabase, type TestDatabase, withClient } from '../db/testing-cluster.ts'
+import { createMasterKey } from '../keyring/master-key.ts'
 import { makeTestApp } from '../testing.ts'
 import { examineUpgrade } from './examine-upgrade.ts'
 
@@ -40,6 +41,27 @@ test('migrations that a start would apply are counted and not applied', async ()
     expect((await client.query(versions)).rows).toEqual(left)
     await client.query('insert into schema_migrations select * from kept')
     await client.query('drop table kept')
+  })
+})
+
+test('a master key that is missing or does not fit is a problem, also on tables from before the root key', async () => {
+  const masterKeyFile = join(dataDir, 'master.key')
+  const examined = async () => (await examineUpgrade({ ...config, masterKeyFile })).problems
+  await withClient(database.url, async (client) => {
+    await client.query(`insert into installation (installation_id, master_key_id) values (gen_random_uuid(), 'ours')`)
+    await client.query('alter table root_keys rename to later')
+    expect(await examined()).toMatchObject([
+      { name: 'master key', says: expect.stringContaining(`there is none at ${masterKeyFile}`) },
+    ])
+    await createMasterKey(masterKeyFile)
+    expect(await examined()).toMatchObject([
+      {
+        says: expect.stringContaining('is not the key of this database (ours), so the next start fails'),
+        mend: expect.stringContaining('Restore key ours from its copy'),
+      },
+    ])
+    await client.query('alter table later rename to root_keys')
+    await client.query('delete from installation')
   })
 })
 

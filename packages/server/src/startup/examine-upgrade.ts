@@ -12,6 +12,7 @@ import { findPostgresPrograms } from '../db/embedded/programs.ts'
 import { runningDatabase } from '../db/embedded/running.ts'
 import { countPending, knownVersion } from '../db/migrate.ts'
 import { openDatabase } from '../db/pool.ts'
+import { examineKey } from '../doctor/examine-key.ts'
 import { readServerName } from '../fleet/server-name.ts'
 import { runningVersions } from '../fleet/store.ts'
 import { makeLog } from '../log.ts'
@@ -38,16 +39,21 @@ export async function examineUpgrade(config: Config): Promise<UpgradeReport> {
       return null
     }
   }
-  const migrations = await examine('database', () => examineDatabase(config))
-  const others = migrations === null ? [] : await otherServers(config, log)
+  const found = await examine('database', () => examineDatabase(config))
+  const inside = found === null ? null : await examineInside(config, found.url, log)
+  if (inside?.key?.state === 'missing') {
+    const { says, mend } = inside.key
+    problems.push({ name: 'master key', says: `The master key: ${says}.`, mend })
+  }
   await examine('disk', () => examineDisk(config, log))
   const driver = await examine('sandboxes', () => examineDriver(config, log, problems))
-  return { version, driver, migrations, tables_version: knownVersion, other_servers: others, problems }
+  const { migrations = null } = found ?? {}
+  return { version, driver, migrations, tables_version: knownVersion, other_servers: inside?.others ?? [], problems }
 }
 
-/** Resolves with the number of migrations that a start would apply. */
-async function examineDatabase({ databaseUrl, dataDir }: Config): Promise<number> {
-  if (databaseUrl !== null) return countPending(databaseUrl)
+/** Resolves with its URL and the number of migrations that a start would apply. */
+async function examineDatabase({ databaseUrl, dataDir }: Config): Promise<{ url: string; migrations: number }> {
+  if (databaseUrl !== null) return { url: databaseUrl, migrations: await countPending(databaseUrl) }
   const folder = join(dataDir, 'postgres')
   const major = await dataMajor(folder)
   if (major === null) throw new StartupError(`There is no database in ${dataDir}.`)
@@ -55,18 +61,18 @@ async function examineDatabase({ databaseUrl, dataDir }: Config): Promise<number
   requireMajor(folder, major, await findPostgresPrograms({ copyTo: `${folder}-programs`, wantMajor: major }))
   const url = await runningDatabase(folder)
   if (url === null) throw new StartupError('The database of the running server does not answer.')
-  return countPending(url)
+  return { url, migrations: await countPending(url) }
 }
 
-/** Empty for a server that runs alone. */
-async function otherServers(config: Config, log: Logger): Promise<UpgradeReport['other_servers']> {
-  if (config.databaseUrl === null || config.peerUrl === null) return []
-  const database = openDatabase(config.databaseUrl, log)
+/** `others` is empty for a server that runs alone. */
+async function examineInside(config: Config, url: string, log: Logger) {
+  const { db, close } = openDatabase(url, log)
   try {
-    const serverName = readServerName(config, '')
-    return await runningVersions(database.db, { serverName, deadAfterSeconds: staleSeconds })
+    const of = { serverName: readServerName(config, ''), deadAfterSeconds: staleSeconds }
+    const isAlone = config.databaseUrl === null || config.peerUrl === null
+    return { key: await examineKey(config, db), others: isAlone ? [] : await runningVersions(db, of) }
   } finally {
-    await database.close()
+    await close()
   }
 }
 
