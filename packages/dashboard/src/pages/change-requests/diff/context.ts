@@ -65,3 +65,13 @@ export function before(view: FileDiffMetadata, after: string): string {
   }
   return [...parts, ...lines.slice(next)].join('')
 }
+
+/** The context that git shows after a change. */
+const contextLines = 3
+
+/** The file ends with the last hunk: git shows less context only at the end of a file. */
+export function showsEnd({ hunks }: FileDiffMetadata): boolean {
+  const last = hunks.at(-1)
+  const end = last?.hunkContent.at(-1)
+  return last?.noEOFCRAdditions === true || end?.type === 'change' || (end !== undefined && end.lines < contextLines)
+}

@@ -7,6 +7,7 @@ export const linesAtOnce = 20
 export const expanderStyles = `
   [data-expand-index] [data-unmodified-lines]::after { content: ' · Expand all'; }
   [data-expand-index] [data-unmodified-lines] { cursor: pointer; }
+  :host([data-shows-end]) [data-separator-last] { visibility: hidden; }
   [data-expand-button]:focus-visible, [data-unmodified-lines]:focus-visible { outline: 2px solid var(--color-accent); outline-offset: -2px; }
 `
 

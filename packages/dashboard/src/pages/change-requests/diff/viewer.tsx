@@ -10,6 +10,7 @@ import { getOrCreateWorkerPoolSingleton } from '@pierre/diffs/worker'
 import { type ReactNode, type Ref, useInsertionEffect, useMemo, useRef } from 'react'
 import type { ChangedFile } from '../files/changed-files.ts'
 import { CommentBox } from '../review/comment-box.tsx'
+import { showsEnd } from './context.ts'
 import { expanderStyles, linesAtOnce, makeExpandersReachable } from './expanders.ts'
 import { markMoved, MovedLabel, type Moves, movedStyles } from './moves.tsx'
 import { addOriginButtons, originStyles } from './origin-buttons.ts'
@@ -127,6 +128,7 @@ export function Viewer({
         makeScrollableReachable(host)
         markMoved(host, latest.current.moves.lines.get(context.item.id))
         const file = latest.current.files.find(({ path }) => path === context.item.id)
+        host.toggleAttribute('data-shows-end', file?.view != null && showsEnd(file.view))
         if (latest.current.onAskOrigin !== null && file?.view != null)
           addOriginButtons(host, {
             hunks: file.view.hunks.length,
