@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { browserPath } from './browser.ts'
-import { git } from './harness.ts'
+import { git, until } from './harness.ts'
 import { beginPageStory, expectItFits, expectItLooksRight, gatewayOf, type PageStory, pictures } from './page-story.ts'
 
 let story: PageStory
@@ -19,9 +19,12 @@ beforeAll(async () => {
   clone = await mkdtemp(join(story.server.dir, 'clone-'))
   await git(clone, 'init', '--quiet', '--initial-branch=main')
   await git(clone, 'remote', 'add', 'origin', gatewayOf(story.server, project))
-  await push('main', { 'README.md': 'Payments\n' })
+  await push('main', { 'README.md': 'Payments\n', 'end.txt': forty(0), 'middle.txt': forty(0) })
 }, limit)
 afterAll(() => story?.end(), 60_000)
+
+const forty = (changed: number) =>
+  Array.from({ length: 40 }, (_, at) => `${at + 1 === changed ? 'new' : 'old'} ${at + 1}\n`).join('')
 
 async function push(branch: string, files: Record<string, string>): Promise<void> {
   for (const [path, content] of Object.entries(files)) await Bun.write(join(clone, path), content)
@@ -183,6 +186,54 @@ test.skipIf(!browserPath)(
       await page.evaluate('localStorage.clear()')
     }
     await expectItLooksRight(story, 'diff-room')
+    expect(complaints).toEqual([])
+  },
+  limit,
+)
+
+test.skipIf(!browserPath)(
+  'a diff offers no lines below the last one of a file, and its file tree and its panel stay in view on a long page',
+  async () => {
+    const { page, server, complaints } = story
+    const names = Array.from({ length: 30 }, (_, at) => `data/${at}.bin`)
+    await git(clone, 'checkout', '--quiet', '-B', 'long', 'origin/main')
+    await push('long', {
+      'end.txt': forty(39),
+      'middle.txt': forty(20),
+      ...Object.fromEntries(names.map((name) => [name, `\0${name}`])),
+    })
+    const { number } = await server.json<{ number: number }>([
+      ...['cr', 'open', '--title', 'Many binaries', '--head', 'long', '--project', project.project_id],
+    ])
+    await page.setViewportSize({ width: 1440, height: 900 })
+    // The notice above the page comes with a new token.
+    await server.send('POST', '/v1/accounts/tokens', { name: 'second' })
+    await page.goto(`${server.url}/projects/${project.slug}/change-requests/${number}`)
+    await page.getByText('0 of 32 files viewed').waitFor(slow)
+    const gaps = (file: string) =>
+      page.locator(`[data-file="${file}"] [data-unmodified-lines]`).filter({ visible: true })
+    await gaps('middle.txt').last().waitFor(slow)
+    expect(await gaps('middle.txt').count()).toBe(2)
+    expect(await gaps('end.txt').allTextContents()).toEqual(['35 unmodified lines'])
+
+    const notice = page.getByText('Created in your name since your last visit')
+    const panel = page.getByRole('complementary', { name: 'Landing' })
+    const filter = page.getByRole('searchbox', { name: 'Filter files' })
+    const bottomOf = async (part: typeof panel) => {
+      const { y, height } = (await part.boundingBox())!
+      return Math.round(y + height)
+    }
+    await notice.waitFor(slow)
+    expect(await bottomOf(panel)).toBe(900)
+    await page.evaluate('scrollTo(0, 700)')
+    await until('the notice is scrolled away', async () => (await bottomOf(notice)) < 0)
+    await until('the panel fills its side', async () => (await bottomOf(panel)) === 900)
+    const bar = page.getByRole('navigation', { name: 'Breadcrumbs' })
+    expect((await filter.boundingBox())!.y).toBeGreaterThan(await bottomOf(bar))
+    await page.screenshot({ path: join(pictures, 'diff-scrolled-1440.png') })
+    await filter.click()
+    await page.getByRole('button', { name: 'Dismiss' }).click()
+    await notice.waitFor({ ...slow, state: 'detached' })
     expect(complaints).toEqual([])
   },
   limit,

@@ -94,13 +94,25 @@ export function Shell() {
   )
 }
 
-/** Pages that fill the screen leave room for what is above them. */
+/** Pages that fill the screen leave room for what is above them, and panels that stay in view for what of it is visible. */
 function aboveThePage(element: HTMLElement | null): (() => void) | undefined {
   if (element === null) return undefined
   const { style } = document.documentElement
-  const resized = new ResizeObserver(() => style.setProperty('--spacing-notices', `${element.offsetHeight}px`))
+  let height = 0
+  const showVisible = () =>
+    style.setProperty('--spacing-notices-shown', `${Math.max(0, height - Math.max(0, scrollY))}px`)
+  const resized = new ResizeObserver(() => {
+    height = element.offsetHeight
+    style.setProperty('--spacing-notices', `${height}px`)
+    showVisible()
+  })
   resized.observe(element)
-  return () => resized.disconnect()
+  const scrolled = () => height > 0 && showVisible()
+  addEventListener('scroll', scrolled, { passive: true })
+  return () => {
+    resized.disconnect()
+    removeEventListener('scroll', scrolled)
+  }
 }
 
 function MenuButton({ onClick }: { onClick: () => void }) {

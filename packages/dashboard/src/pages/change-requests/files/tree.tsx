@@ -45,7 +45,10 @@ export function FileTree({
     if (at >= 0) virtual.scrollToIndex(at)
   }, [virtual, at])
   return (
-    <nav aria-label="Changed files" className="flex min-h-0 flex-col gap-2 @2xl:max-h-[calc(100dvh-9rem)]">
+    <nav
+      aria-label="Changed files"
+      className="flex min-h-0 flex-col gap-2 @2xl:sticky @2xl:top-[calc(var(--spacing-bar)+1rem)] @2xl:max-h-[calc(100dvh-9rem)] @2xl:self-start"
+    >
       <div className="flex flex-wrap items-center gap-2 @2xl:flex-col @2xl:items-stretch">
         <FilterField value={filter} onChange={setFilter} />
         <OrderChoice order={order} onOrder={setOrder} />
