@@ -1,12 +1,21 @@
 /** Fires triggers on request of a person, an agent or the sender of a webhook. */
-import { firesPerMinuteMax, ServiceError } from '@svc/contract'
+import { type ErrorCode, errorClass, firesPerMinuteMax, ServiceError } from '@svc/contract'
 import { type Caller, boundSession } from '../auth/actor.ts'
 import { notFound } from '../auth/allow.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { type Parentage, parentageOf } from '../sessions/descendant-store.ts'
 import { type FireDeps, fireSlot } from './fire.ts'
 import { promptOf } from './prompt.ts'
-import { countRecent, getSlot, getTrigger, insertSlots, runAs, type SlotRow, type TriggerRow } from './store.ts'
+import {
+  claimSkipped,
+  countRecent,
+  getSlot,
+  getTrigger,
+  insertSlots,
+  runAs,
+  type SlotRow,
+  type TriggerRow,
+} from './store.ts'
 import { requireWebhookRate, refuseTooManyWebhookSessions } from './webhook/limit-store.ts'
 
 export async function fireByHand(
@@ -68,18 +77,16 @@ async function fireNow(
   const { prompt, userId: user_id } = fire
   const plan = { prompt, agent, model, user_id, depth: ancestors.length + 1, parent_session_id }
   const place = { project_id: trigger.project_id, slug: trigger.slug, kind: fire.kind, slot_key: fire.key }
-  const [entered] = await insertSlots(deps.db, [
-    {
-      ...place,
-      slot_id: deps.newId(),
-      due_at: deps.now(),
-      status: 'claimed',
-      planned_session_id: deps.newId(),
-      plan: JSON.stringify(plan),
-      instance_id: deps.instanceId,
-    },
-  ])
-  const slot = entered ?? (await getSlot(deps.db, place))
+  const claim = {
+    due_at: deps.now(),
+    planned_session_id: deps.newId(),
+    plan: JSON.stringify(plan),
+    instance_id: deps.instanceId,
+  }
+  const [entered] = await insertSlots(deps.db, [{ ...place, ...claim, slot_id: deps.newId(), status: 'claimed' }])
+  const known = entered ?? (await getSlot(deps.db, place))
+  const again = known?.status === 'skipped' && mayComeAgain(known)
+  const slot = again ? ((await claimSkipped(deps.db, known.slot_id, claim)) ?? (await getSlot(deps.db, place))) : known
   if (slot === null) throw notFound('trigger')
   if (slot.status !== 'claimed') return sessionOf(slot)
   const outcome = await fireSlot(deps, slot, caller)
@@ -89,9 +96,15 @@ async function fireNow(
   throw outcome.error
 }
 
+/** Its sender was told to try again later. */
+function mayComeAgain({ reason }: SlotRow): boolean {
+  const [code = ''] = (reason ?? '').split(':')
+  return ['limit_reached', 'unavailable'].includes(errorClass(code as ErrorCode))
+}
+
 function sessionOf(slot: SlotRow): string | null {
   if (slot.status === 'fired') return slot.session_id
-  throw new ServiceError('conflict', `This delivery was skipped before: ${slot.reason ?? 'unknown reason'}.`, {
+  throw new ServiceError('conflict', `This delivery was skipped before: ${slot.reason ?? 'the reason is not known.'}`, {
     hint: 'Send it again with a new delivery id.',
   })
 }

@@ -192,6 +192,16 @@ export async function recordFired(
   await updateRows(trx, 'triggers', { project_id: slot.project_id, slug: slot.slug }, { last_fired_at: newest })
 }
 
+/** Null: another request was first. */
+export function claimSkipped(
+  db: DbOrTransaction,
+  slotId: string,
+  claim: Pick<NewRow<'trigger_slots'>, 'due_at' | 'planned_session_id' | 'plan' | 'instance_id'>,
+): Promise<SlotRow | null> {
+  const set = { ...claim, status: 'claimed', reason: null, claimed_at: sql<string>`now()` } as const
+  return updateRow(db, 'trigger_slots', { slot_id: slotId, status: 'skipped' }, set)
+}
+
 const claimed = (slotId: string) => ({ slot_id: slotId, status: 'claimed' }) as const
 
 /** Needs a transaction. */

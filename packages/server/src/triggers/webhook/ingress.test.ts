@@ -106,6 +106,22 @@ describe('the webhook of a trigger', () => {
     expect((await deliver(large, { 'x-svc-signature': sign(large) })).status).toBe(413)
   })
 
+  test('starts a session for a delivery that was refused at the session limit, once it comes again', async () => {
+    const headers = { 'x-svc-signature': sign('{}'), 'x-github-delivery': 'delivery-at-the-limit' }
+    const { config } = app.deps
+    const { sessionLimit } = config
+    config.sessionLimit = 1
+    const refused = await deliver('{}', headers)
+    expect(refused).toMatchObject({ status: 429, body: { code: 'concurrent_session_limit' } })
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect((await deliver('{}', headers)).status).toBe(429)
+    config.sessionLimit = sessionLimit
+    const [first, second] = await Promise.all([deliver('{}', headers), deliver('{}', headers)])
+    const answers = [first, second].filter(({ status }) => status === 202).map(({ body }) => body.session_id)
+    expect(new Set(answers).size).toBe(1)
+    expect(await deliver('{}', headers)).toMatchObject({ status: 202, body: { session_id: answers[0] } })
+  })
+
   test('limits deliveries per minute', async () => {
     const status = async () => (await deliver('{}', { 'x-svc-signature': sign('{}') })).status
     expect(await status()).toBe(202)
