@@ -31,13 +31,24 @@ const driverMessages = [
   /^Query read timeout$/,
 ]
 
-/** Connection failures: class 08, class 57P (the server shuts down, starts up, or ends after another process crashed) and 53300 (too many connections). */
+/** As a standby does until it is promoted. */
+const readOnly = '25006'
+
+/** Connection failures: class 08, class 57P (the server shuts down, starts up, or ends after another process crashed) and 53300 (too many connections), and a database that is read-only. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code } = error as { code?: unknown }
-  if (error instanceof pg.DatabaseError) return typeof code === 'string' && /^(57P|08|53300)/.test(code)
+  if (error instanceof pg.DatabaseError)
+    return typeof code === 'string' && (/^(57P|08|53300)/.test(code) || code === readOnly)
   if (lost.has(error)) return true
   if (typeof code === 'string' && connectionCodes.has(code) && 'syscall' in error && error.syscall === 'connect')
     return true
   return driverMessages.some((pattern) => pattern.test(error.message))
+}
+
+/** `error` is one of an unavailable database. */
+export function unavailableText(error: unknown): string {
+  return error instanceof pg.DatabaseError && error.code === readOnly
+    ? 'The database is read-only, as during a failover.'
+    : 'The database does not answer.'
 }

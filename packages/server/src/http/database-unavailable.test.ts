@@ -4,6 +4,7 @@ import type { ErrorBody } from '@svc/contract'
 import pino from 'pino'
 import { buildApp } from '../app.ts'
 import { type Database, openDatabase } from '../db/pool.ts'
+import { withClient } from '../db/testing-cluster.ts'
 import { makeTestApp, type TestApp } from '../testing.ts'
 
 let app: TestApp
@@ -73,6 +74,29 @@ test('answers 503 when a new connection breaks before the database greets', asyn
   } finally {
     await broken.close()
     proxy.close()
+  }
+})
+
+test('answers changes with 503 while the database is read-only, and goes on reading', async () => {
+  const url = new URL(app.deps.config.databaseUrl!)
+  const name = url.pathname.slice(1)
+  const set = (value: 'on' | 'off') =>
+    withClient(url.href, async (client) => {
+      await client.query('set default_transaction_read_only = off')
+      await client.query(`alter database "${name}" set default_transaction_read_only = ${value}`)
+    })
+  await set('on')
+  const standby = openDatabase(url.href, app.deps.log)
+  served = buildApp({ ...app.deps, db: standby.db, locks: standby.locks })
+  try {
+    const refused = await ask('POST', '/v1/projects', { name: 'x' })
+    expect([refused.status, refused.body.code]).toEqual([503, 'unavailable'])
+    expect(refused.body.error).toBe('The database is read-only, as during a failover.')
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect((await ask('GET', '/v1/projects')).status).toBe(200)
+  } finally {
+    await standby.close()
+    await set('off')
   }
 })
 

@@ -3,7 +3,7 @@ import { GitError, isDiskFull } from '@svc/git'
 import { SandboxError } from '@svc/sandbox'
 import { type Actor, boundSession } from '../auth/actor.ts'
 import { isDatabaseFull } from '../db/embedded/error.ts'
-import { isDatabaseUnavailable } from '../db/unavailable.ts'
+import { isDatabaseUnavailable, unavailableText } from '../db/unavailable.ts'
 import type { Deps } from '../deps.ts'
 import type { Redaction, Redactor } from '../redaction/redaction.ts'
 
@@ -98,7 +98,7 @@ function asRefusal(error: unknown, method: string): ServiceError | null {
   if (error instanceof ServiceError) return error
   if (isDatabaseUnavailable(error))
     // It may have failed between two queries, so this makes no claim about what was done.
-    return new ServiceError('unavailable', 'The database does not answer.', {
+    return new ServiceError('unavailable', unavailableText(error), {
       hint: inAMoment(method),
       cause: error,
     })
