@@ -1,7 +1,7 @@
 /** `svc self-host`: a server of one's own in the background, from the first start to its end. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { appendFile, mkdtemp, readFile, rm, stat } from 'node:fs/promises'
-import { connect } from 'node:net'
+import { appendFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '@svc/git/testing'
@@ -199,7 +199,6 @@ test('every command names the file of a saved setting that the server refuses, a
     ['backups', join(home, 'backups')],
     ['restore', join(home, 'backups')],
     ['resume'],
-    ['doctor'],
     ['rotate-key'],
   ]) {
     const { code, stderr } = await svc('self-host', ...words)
@@ -213,6 +212,11 @@ test('every command names the file of a saved setting that the server refuses, a
       expect(stderr).toContain(`svc self-host env ${fix}`)
   }
   expect((await svc('self-host', 'env', 'ls')).stderr).toContain('The server would not start: SVC_ROLES')
+  // What needs no valid settings goes on.
+  const doctor = await svc('self-host', 'doctor')
+  expect([doctor.code, doctor.stdout]).toEqual([1, expect.stringContaining('✗ SVC_ROLES: The next start fails: ')])
+  expect(doctor.stdout).toContain(`SVC_ROLES is saved in ${file('self-host.env')}. svc self-host env set SVC_ROLES=`)
+  expect(doctor.stdout).toContain('✓ disk: ')
   // Another setting can be saved meanwhile.
   const other = await svc('self-host', 'env', 'set', 'SVC_LOG=json')
   expect([other.code, other.stderr]).toEqual([0, expect.stringContaining('The server does not start yet: SVC_ROLES')])
@@ -220,6 +224,51 @@ test('every command names the file of a saved setting that the server refuses, a
   expect(await readFile(file('self-host.env'), 'utf8')).toBe(before)
   const shell = await run([program, 'self-host', 'check'], { env: { ...env, SVC_ROLES: 'nonsense' }, cwd: home })
   expect([shell.code, shell.stderr]).toEqual([1, expect.stringContaining('SVC_ROLES is set in this shell.')])
+}, 120_000)
+
+test('a saved setting that was made invalid beside a running server is named, and a stop needs no settings', async () => {
+  const before = await readFile(file('self-host.env'), 'utf8')
+  expect((await svc('self-host', 'start', '--yes')).code).toBe(0)
+  await appendFile(file('self-host.env'), 'SVC_ROLES="nonsense"\n')
+  for (const words of [['status'], ['upgrade', '--check'], ['start']]) {
+    const { code, stderr } = await svc('self-host', ...words)
+    expect([words, code, stderr]).toEqual([
+      words,
+      0,
+      expect.stringContaining('The next start fails. A saved setting is'),
+    ])
+    expect(stderr).toContain('svc self-host env unset SVC_ROLES')
+  }
+  const doctor = await svc('self-host', 'doctor')
+  expect([doctor.code, doctor.stdout]).toEqual([1, expect.stringContaining('✗ SVC_ROLES: The next start fails: ')])
+  expect(doctor.stdout).toContain('✓ database: ')
+  await appendFile(file('self-host.env'), 'no setting\n')
+  const stopped = await svc('self-host', 'stop')
+  expect([stopped.code, stopped.stdout]).toEqual([0, expect.stringContaining('Stopped')])
+  await writeFile(file('self-host.env'), `${before}SVC_ROLES="nonsense"\n`)
+  const status = await svc('self-host', 'status')
+  expect([status.code, status.stderr]).toEqual([0, expect.stringContaining('The next start fails. A saved setting is')])
+  const { invalid_settings: named } = JSON.parse((await svc('self-host', 'status', '--json')).stdout) as {
+    invalid_settings: string[]
+  }
+  expect(named).toEqual(['SVC_ROLES must be api, worker or both, but has "nonsense".'])
+  await writeFile(file('self-host.env'), before)
+}, 120_000)
+
+test('status names why the last start failed, until one succeeds', async () => {
+  const taken = createServer()
+  await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
+  const { port } = taken.address() as AddressInfo
+  const failed = await run([program, 'self-host', 'start'], { env: { ...env, SVC_PORT: String(port) }, cwd: home })
+  expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining(String(port))])
+  await new Promise((resolve) => taken.close(resolve))
+  const status = await svc('self-host', 'status')
+  expect(status.stdout).toMatch(new RegExp(`last error: +.*${port}`))
+  expect(status.stdout).toContain(join(home, '.local/share/svc/log/server.log'))
+  expect(status.stderr).toContain('svc self-host logs')
+  expect((await svc('self-host', 'start', '--yes')).code).toBe(0)
+  expect((await svc('self-host', 'stop')).code).toBe(0)
+  expect((await svc('self-host', 'status')).stdout).not.toContain('last error')
 }, 120_000)
 
 test('the systemd service runs the same program with the same settings', async () => {

@@ -77,8 +77,8 @@ class SilentServer extends Error {
  * Asks the server to end with its sessions. Null when none listens, or it stops already without them; `older` when it
  * does not know the request and ends them in any case.
  */
-export async function askStopWithSessions(ctx: Context): Promise<ServerInfo | 'older' | null> {
-  const asked = ask(await dataDirHere(ctx), { method: 'POST', path: stopWithSessionsPath, body: '' })
+export async function askStopWithSessions(ctx: Context, dataDir?: string): Promise<ServerInfo | 'older' | null> {
+  const asked = ask(dataDir ?? (await dataDirHere(ctx)), { method: 'POST', path: stopWithSessionsPath, body: '' })
   const answer = await asked.catch(noServer)
   if (answer?.status === 404) return 'older'
   return answer?.status === 202 ? (JSON.parse(answer.text) as ServerInfo) : null

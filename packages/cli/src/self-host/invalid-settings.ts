@@ -1,7 +1,8 @@
 /** Finds settings that the server would refuse, by its own rules. */
-import type { SettingsProblem, SettingsToExamine } from '@svc/contract/daemon/owner-socket'
+import type { DoctorFinding, SettingsProblem, SettingsToExamine } from '@svc/contract/daemon/owner-socket'
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
+import { serverEnvironment } from './environment.ts'
 import { runServerProgram } from './run-program.ts'
 import { assignment, readSettings, settings } from './settings.ts'
 import { selfHostFile } from './self-host-file.ts'
@@ -31,6 +32,44 @@ export function withSaved(ctx: Context, saved: Readonly<Record<string, string | 
 export async function insteadOfSettings(ctx: Context, error: unknown, env: Environment): Promise<unknown> {
   const [problems = []] = await examineSettings(ctx, [env]).catch(notExamined)
   return problems.length === 0 ? error : await invalidSettings(ctx, { problems, env, cause: error })
+}
+
+/** What keeps the next `svc self-host start` from a start. */
+export async function problemsOfNextStart(ctx: Context): Promise<SettingsProblem[]> {
+  const [problems = []] = await examineSettings(ctx, [await serverEnvironment(ctx)]).catch(notExamined)
+  return problems
+}
+
+/** For commands that go on all the same. Shown by `status`, `start` and `upgrade`. */
+export async function warnOfInvalid(ctx: Context, problems: SettingsProblem[]): Promise<void> {
+  if (problems.length === 0) return
+  const { message, lines, hint, next } = await invalidSettings(ctx, { problems, env: await serverEnvironment(ctx) })
+  ctx.out.warn(`The next start fails. ${message}`)
+  for (const line of lines) ctx.out.note(`  ${line}`)
+  ctx.out.note(`${hint} To change that: ${next.join(' · ')}`)
+}
+
+/** A finding of the doctor for each invalid setting, and the settings without them. Null for another error. */
+export async function withoutInvalid(
+  ctx: Context,
+  error: unknown,
+): Promise<{ findings: DoctorFinding[]; env: Environment } | null> {
+  if (!(error instanceof Refusal) || error.code !== 'config_broken') return null
+  const env = await serverEnvironment(ctx)
+  const problems = (error.detail.problems ?? []) as SettingsProblem[]
+  const findings = problems.map(async (problem): Promise<DoctorFinding> => {
+    const { hint, next } = await invalidSettings(ctx, { problems: [problem], env })
+    const name = problem.names.join(', ')
+    return {
+      name,
+      state: 'missing',
+      says: `The next start fails: ${problem.says}`,
+      mend: `${hint} ${next.join(' · ')}`,
+    }
+  })
+  const names = problems.flatMap((problem) => problem.names)
+  const rest = Object.entries(env).filter(([name]) => !names.includes(name))
+  return { findings: await Promise.all(findings), env: Object.fromEntries(rest) }
 }
 
 /** The first error says more than that of a program that can't be run either. */

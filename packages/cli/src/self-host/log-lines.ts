@@ -1,6 +1,7 @@
 /** Lines of the server's log, for people. */
 import { parseJson } from '@svc/contract/json'
-import { readFile } from 'node:fs/promises'
+import { open, readFile } from 'node:fs/promises'
+import { reasonIn } from './launch.ts'
 
 export type Entry = Record<string, unknown>
 
@@ -37,4 +38,26 @@ export async function lastLines(path: string, { from, count }: { from: number; c
     const entry = parseLine(line)
     return entry === null ? line : readable(entry)
   })
+}
+
+const tailBytes = 256 * 1024
+
+/** Why the server last ended by itself, or did not start. Null when it has started since, or has no log. */
+export async function lastFailure(path: string): Promise<string | null> {
+  const log = await open(path, 'r').catch(noLog)
+  if (log === null) return null
+  try {
+    const { size } = await log.stat()
+    const { buffer, bytesRead } = await log.read(Buffer.alloc(tailBytes), 0, tailBytes, Math.max(0, size - tailBytes))
+    const lines = buffer.subarray(0, bytesRead).toString().split('\n')
+    const started = lines.findLastIndex((line) => line.startsWith('  Dashboard '))
+    return reasonIn(lines.slice(started + 1).join('\n')) ?? null
+  } finally {
+    await log.close()
+  }
+}
+
+/** No server was started here in the background. */
+function noLog(): null {
+  return null
 }

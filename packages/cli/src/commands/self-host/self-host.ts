@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import {
   type DatabaseInfo,
   type DoctorFinding,
@@ -13,9 +14,11 @@ import { askExamination, askOwnerLink, askServerIn, askSilent } from '../../self
 import { askServerProgram } from '../../self-host/ask-program.ts'
 import { askReady, tryReady } from '../../self-host/ask-ready.ts'
 import { changedSettings, warnOfChanges } from '../../self-host/changed-settings.ts'
-import { dataDirOf, serverEnvironment } from '../../self-host/environment.ts'
+import { dataDirOf, logOf, serverEnvironment } from '../../self-host/environment.ts'
 import { writeSettings } from '../../self-host/settings.ts'
+import { problemsOfNextStart, warnOfInvalid, withoutInvalid } from '../../self-host/invalid-settings.ts'
 import { folderHolder } from '../../self-host/folder-holder.ts'
+import { lastFailure } from '../../self-host/log-lines.ts'
 import { startedServer } from '../../self-host/serving-server.ts'
 import { isPaused, leftServer, runningServer, type ServerState } from '../../self-host/state.ts'
 import { leftRunning } from '../../self-host/what-runs.ts'
@@ -76,15 +79,28 @@ export const status = command({
     const own = server === null || atUrl !== null || paused ? null : await askAtOwnPort(server, info)
     const database = info?.database ?? null
     const ready = atUrl ?? own?.ready ?? null
+    // The settings that a server runs with are valid.
+    const invalid = server === null || changed.length > 0 ? await problemsOfNextStart(ctx) : []
+    const stopped = server === null ? await whyStopped(ctx, left) : null
     if (out.json)
       return out.document({
-        ...{ running: server !== null, ready: atUrl !== null, paused, facts: ready },
+        ...{
+          running: server !== null,
+          ready: atUrl !== null,
+          paused,
+          facts: ready,
+          last_error: stopped?.error ?? null,
+        },
         server: server === null ? null : { ...info, ...server },
         answers_at: own?.url ?? null,
         ...{ started_by_self_host: started !== null, left },
         ...{ changed_settings: changed.map(({ name }) => name), setting_changes: changed },
+        invalid_settings: invalid.map(({ says }) => says),
       })
-    if (server === null) return showStopped(ctx, left)
+    if (server === null) {
+      await showStopped(ctx, left, stopped!)
+      return warnOfInvalid(ctx, invalid)
+    }
     const starting = server.url === null && !paused ? yellow('starting') : null
     out.fields([
       [
@@ -114,6 +130,7 @@ export const status = command({
       ['log', started?.log ?? null],
     ])
     warnOfChanges(ctx, changed)
+    await warnOfInvalid(ctx, invalid)
     if (paused) noteContinue(ctx, server.pid)
     if (starting !== null) out.note(lookAgain)
     if (database !== null && database.problem !== null)
@@ -181,14 +198,22 @@ async function showSilent(ctx: Context, dataDir: string): Promise<void> {
   out.note(`It starts, stops, or is overloaded. ${lookAgain}`)
 }
 
-async function showStopped(ctx: Context, left: ServerState | null): Promise<void> {
+/** The last failed start, or the end of a server that ended by itself. */
+async function whyStopped(ctx: Context, left: ServerState | null) {
+  const log = left?.log ?? logOf(await serverEnvironment(ctx))
+  return { log: left !== null || existsSync(log) ? log : null, error: await lastFailure(log) }
+}
+
+async function showStopped(ctx: Context, left: ServerState | null, why: { log: string | null; error: string | null }) {
   const { out } = ctx
   out.fields([
     ['server', red(left === null ? 'not running' : 'not running: it ended without svc self-host stop')],
     ['process', left === null ? null : `${left.pid}, which has ended`],
     ['data', left?.data_dir ?? dataDirOf(await serverEnvironment(ctx))],
-    ['log', left?.log ?? null],
+    ['last error', why.error === null ? null : red(why.error)],
+    ['log', why.log],
   ])
+  if (why.error !== null) out.note(`To read what came before it: ${ctx.next('svc self-host logs')}`)
   if (left !== null) out.note(await leftRunning(ctx))
   out.note(`Next: ${ctx.next('svc self-host start')}`)
 }
@@ -227,11 +252,7 @@ export const doctor = command({
     const { out } = ctx
     const { server, silent, changed } = await findServer(ctx)
     const ofServer = server === null ? null : await askExamination(server.data_dir, silentMs)
-    const ofMachine = await askServerProgram<DoctorReport>(ctx, '--doctor', {
-      ms: doctorMs,
-      otherwise: 'The check of this machine failed.',
-      more: ofServer === null ? [] : [driversAlone],
-    })
+    const ofMachine = await examineMachine(ctx, ofServer === null ? [] : [driversAlone])
     const report = ofServer === null ? ofMachine : withOtherDrivers(ofServer, ofMachine)
     const isUnanswered = ofServer === null && (server !== null || silent !== null)
     if (isUnanswered) out.warn('The running server gave no findings. These are of the settings of the next start:')
@@ -264,10 +285,23 @@ export const doctor = command({
   },
 })
 
+/** With invalid settings the program examines nothing, so the rest is examined without them. */
+async function examineMachine(ctx: Context, more: string[]): Promise<DoctorReport> {
+  const asked = { ms: doctorMs, otherwise: 'The check of this machine failed.', more }
+  try {
+    return await askServerProgram<DoctorReport>(ctx, '--doctor', asked)
+  } catch (error) {
+    const valid = await withoutInvalid(ctx, error)
+    if (valid === null) throw error
+    const report = await askServerProgram<DoctorReport>(ctx, '--doctor', { ...asked, env: valid.env })
+    return { ...report, groups: [{ name: 'settings', findings: valid.findings }, ...report.groups] }
+  }
+}
+
 /** A server examines only the driver that it uses. */
-function withOtherDrivers(ofServer: DoctorReport, { drivers }: DoctorReport): DoctorReport {
+function withOtherDrivers(ofServer: DoctorReport, { drivers, groups }: DoctorReport): DoctorReport {
   const others = drivers.filter(({ name }) => name !== ofServer.driver)
-  return { ...ofServer, drivers: [...ofServer.drivers, ...others] }
+  return { ...ofServer, drivers: [...ofServer.drivers, ...others], groups: [...groups, ...ofServer.groups] }
 }
 
 /** A machine needs only the sandboxes that sessions get. */

@@ -8,7 +8,7 @@ import { Refusal } from '../../errors.ts'
 import { askServer, askServerIn } from '../../self-host/ask-owner-link.ts'
 import { askFirstModel } from '../../self-host/first-model.ts'
 import { changedSettings, warnOfChanges } from '../../self-host/changed-settings.ts'
-import { insteadOfSettings } from '../../self-host/invalid-settings.ts'
+import { insteadOfSettings, problemsOfNextStart, warnOfInvalid } from '../../self-host/invalid-settings.ts'
 import { serverEnvironment, warnOfUnkept } from '../../self-host/environment.ts'
 import { launchServer } from '../../self-host/launch.ts'
 import { readSettings, writeSettings } from '../../self-host/settings.ts'
@@ -84,7 +84,9 @@ async function sayRunning(ctx: Context, running: ServingServer): Promise<void> {
   const isRegistered = held === null && (await register(ctx, running))
   if (out.json) return out.document({ ...running, started: false, owner_link: null })
   out.line(green('✓ '), 'The server is already running: ', bold(running.url), ` (process ${running.pid})`)
-  warnOfChanges(ctx, await changedSettings(ctx, { pid: running.pid, state: running }))
+  const changed = await changedSettings(ctx, { pid: running.pid, state: running })
+  warnOfChanges(ctx, changed)
+  if (changed.length > 0) await warnOfInvalid(ctx, await problemsOfNextStart(ctx))
   if (held !== null) return sayHeld(ctx, held)
   if (!isRegistered) sayOtherHost(ctx, running.url)
   out.note(`Next: ${ctx.next('svc self-host status')} · ${ctx.next('svc self-host owner-link')}`)

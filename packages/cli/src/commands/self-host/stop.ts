@@ -1,7 +1,7 @@
 import type { RunningSandboxes, ServerInfo } from '@svc/contract/daemon/owner-socket'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
-import { askServer, askStopWithSessions } from '../../self-host/ask-owner-link.ts'
+import { askServer, askServerIn, askStopWithSessions } from '../../self-host/ask-owner-link.ts'
 import { askServerProgram } from '../../self-host/ask-program.ts'
 import { foreignServer } from '../../self-host/foreign-server.ts'
 import { forgetServer, leftServer, runningServer } from '../../self-host/state.ts'
@@ -25,10 +25,11 @@ export const stop = command({
   examples: ['svc self-host stop', 'svc self-host stop --sessions', 'svc self-host stop --json'],
   async run(ctx, { flags }) {
     const server = await runningServer(ctx)
-    const answer = flags.sessions ? await askStopWithSessions(ctx) : null
+    // Its folder is known, so that settings which cannot be read do not keep it from a stop.
+    const answer = flags.sessions ? await askStopWithSessions(ctx, server?.data_dir) : null
     const asked = answer === 'older' ? null : answer
     if (server === null) return flags.sessions ? endWithoutOurs(ctx, asked) : stopWithoutOurs(ctx)
-    const info = asked ?? (await askServer(ctx, countMs))
+    const info = asked ?? (await askServerIn(server.data_dir, countMs))
     const sandboxes = (info?.pid === server.pid ? info.sandboxes : null) ?? null
     if (asked === null) process.kill(server.pid, 'SIGTERM')
     const goOn = !flags.sessions && sandboxes?.outlive === true

@@ -3,6 +3,7 @@ import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
 import { changedSettings, warnOfChanges } from '../../self-host/changed-settings.ts'
+import { problemsOfNextStart, warnOfInvalid } from '../../self-host/invalid-settings.ts'
 import { planUpgrade, type Upgrade, type UpgradePlan } from '../../self-host/plan-upgrade.ts'
 import { switchProgram } from '../../self-host/switch-program.ts'
 import { countsOf } from '../../self-host/what-runs.ts'
@@ -26,6 +27,8 @@ export const upgrade = command({
     const { out } = ctx
     const found = await planUpgrade(ctx)
     const { plan, server } = found
+    // It starts with the settings of the running server, and a later start has the saved ones.
+    await warnOfInvalid(ctx, await problemsOfNextStart(ctx))
     if (plan.is_current) {
       const { version, pid } = plan.from
       return out.done(
