@@ -137,6 +137,21 @@ test('a start where sessions cannot start says why', async () => {
   }
 })
 
+test('a start and a check without git say what to do, and a start names a full disk', async () => {
+  await svc('self-host', 'stop')
+  const without = { ...env, PATH: home }
+  const withoutGit = (more: object, ...words: string[]) =>
+    run([program, 'self-host', ...words], { env: { ...without, ...more }, cwd: home })
+  const started = await withoutGit({ SVC_DISK_FREE_MIN: '400TiB' }, 'start', '--yes')
+  expect([started.code, started.stderr]).toEqual([0, expect.stringContaining('git: cannot be run')])
+  expect(started.stderr).toContain('Install git 2.38 or later')
+  expect(started.stderr).toMatch(/disk: .* below 400 TiB no new work starts/)
+  expect(started.stderr).toContain('svc self-host storage')
+  const checked = await withoutGit({}, 'check')
+  expect([checked.code, checked.stderr]).toEqual([1, expect.stringContaining('Install git 2.38 or later')])
+  expect((await svc('self-host', 'stop')).code).toBe(0)
+}, 120_000)
+
 test('refuses what is no setting', async () => {
   for (const [words, said] of [
     [['SVC_PORTS=1'], 'Did you mean SVC_PORT?'],

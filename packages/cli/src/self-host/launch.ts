@@ -1,5 +1,5 @@
 /** Starts the server in the background and waits until it serves. */
-import type { ServerInfo } from '@svc/contract/daemon/owner-socket'
+import type { DoctorFinding, ServerInfo } from '@svc/contract/daemon/owner-socket'
 import { alreadyRemoved } from '../ignore.ts'
 import { spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
@@ -36,6 +36,7 @@ export interface Started {
   held: ServerInfo['held']
   /** The version of svc that used the data folder before. Null: the same one, or none. */
   earlierVersion: string | null
+  lacks: DoctorFinding[]
 }
 
 /** The program and its first arguments; from source, Bun runs it. */
@@ -90,7 +91,7 @@ export async function startServer(
   await rememberServer(ctx, state, { isCopy: held !== null })
   const said = (await readFile(log)).subarray(from).toString()
   const ownerLink = /Owner link\s+(https?:\/\/\S+#\S+)/.exec(said)?.[1] ?? null
-  return { state, held, ownerLink, earlierVersion: info?.earlier_version ?? null }
+  return { state, held, ownerLink, earlierVersion: info?.earlier_version ?? null, lacks: info?.lacks ?? [] }
 }
 
 /** The server is remembered before it is ready, so that the other commands know it when this one is killed. */

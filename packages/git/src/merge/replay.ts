@@ -32,13 +32,18 @@ export async function treeOf(repo: Repository, sha: Sha): Promise<Sha | null> {
 
 let version: Promise<string> | null = null
 
-/** The version of the git that merges. */
+/** The version of the git that merges. One that cannot be run is asked again, since it may be installed meanwhile. */
 export function gitVersion(): Promise<string> {
-  version ??= git(null, ['version']).then(({ stdout }) =>
-    stdout
-      .toString()
-      .trim()
-      .replace(/^git version /, ''),
+  version ??= git(null, ['version']).then(
+    ({ stdout }) =>
+      stdout
+        .toString()
+        .trim()
+        .replace(/^git version /, ''),
+    (error: unknown) => {
+      version = null
+      throw error
+    },
   )
   return version
 }

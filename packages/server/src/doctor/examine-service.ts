@@ -1,6 +1,5 @@
 /** The doctor's findings about a server without its sandboxes. Its page and its command share them. */
 import type { ExaminedGroup } from '@svc/contract'
-import { gitVersion } from '@svc/git'
 import { type Finding, good, missing, weak } from '@svc/sandbox'
 import { pingDatabase } from '../db/pool.ts'
 import type { Config } from '../config.ts'
@@ -11,12 +10,10 @@ import { version } from '../version.ts'
 import { examineBackups, examineHold } from './examine-data.ts'
 import { examineDatabase, examineQueues, examineTables } from './examine-database.ts'
 import { examineDisk } from './examine-disk.ts'
+import { examineGit } from './examine-git.ts'
 import { examineKey } from './examine-key.ts'
 import { examineCopies, examineFleet, examineRepositories } from './examine-servers.ts'
 import { examineCertificate, examineHosts, examineModel } from './examine-reach.ts'
-
-/** `git merge-tree --write-tree` came with it. */
-const gitLeast = [2, 38]
 
 /** `db` is null where no database answers. */
 export async function examineService({
@@ -108,18 +105,4 @@ export async function group(name: string, parts: (Found | Promise<Found>)[]): Pr
     }),
   )
   return { name, findings: findings.flat().filter((finding) => finding !== null) }
-}
-
-async function examineGit(): Promise<Finding> {
-  const least = gitLeast.join('.')
-  const text = await gitVersion().catch((error: Error) => error)
-  if (text instanceof Error)
-    return missing(
-      'git',
-      `cannot be run: ${text.message}`,
-      `Install git ${least} or later, such as: apt-get install -y git`,
-    )
-  const [major = 0, minor = 0] = text.split('.').map(Number)
-  const isOld = major < gitLeast[0]! || (major === gitLeast[0] && minor < gitLeast[1]!)
-  return isOld ? missing('git', `version ${text}`, `Install git ${least} or later.`) : good('git', `version ${text}`)
 }

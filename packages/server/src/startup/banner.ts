@@ -10,6 +10,7 @@ import { defaultModel, modelCatalog } from '../model-catalog/catalog.ts'
 import { modelPagePath } from '../model-catalog/require-model.ts'
 import type { AskModel } from '../models/upstreams/first-model.ts'
 import { fleetWarnings } from '../fleet/facts.ts'
+import { missingNeeds } from '../doctor/examine-needs.ts'
 import { findLostRepositories } from '../doctor/lost-repositories.ts'
 import { driverAdvice, missingDrivers } from './choose-driver.ts'
 import { mintToken } from '../tokens/mint.ts'
@@ -63,11 +64,18 @@ export async function greet(deps: Deps, hooks: StartupHooks, command: string): P
   return async () =>
     [
       ...lines,
+      ...(await withoutNeeds(deps)),
       ...(await withoutRepository(deps)),
       ...(await fleetWarnings(deps, command)),
       ...(await nextSteps(deps, command)),
       '',
     ].join('\n')
+}
+
+async function withoutNeeds({ config, log }: Deps): Promise<string[]> {
+  const lacks = await missingNeeds(config)
+  for (const { name, says, mend } of lacks) log.warn({ mend }, `${name}: ${says}`)
+  return lacks.flatMap(({ name, says, mend }) => [`  Warning: ${name}: ${says}.`, `           ${mend}`, ''])
 }
 
 /** Every request for these projects fails until the operator acts. */

@@ -7,6 +7,7 @@ import { adoptableSandboxes as ofChecks } from '../checks/store.ts'
 import { knownVersion } from '../db/migrate.ts'
 import { addressOf } from '../db/move/connect.ts'
 import { pingDatabase } from '../db/pool.ts'
+import { missingNeeds } from '../doctor/examine-needs.ts'
 import { withDeadline } from '../deadline.ts'
 import type { Deps } from '../deps.ts'
 import { countOfSessions } from '../sandboxes/store.ts'
@@ -22,9 +23,9 @@ export function serverInfoOf(deps: InfoDeps, earlierVersion: string | null): () 
   // The URL may name files of certificates. At the start of the server they are there.
   const address = databaseUrl === null ? null : addressOf(new pg.Client({ connectionString: databaseUrl }))
   return async () => {
-    const problem = await databaseProblem(deps)
+    const [problem, lacks] = await Promise.all([databaseProblem(deps), missingNeeds(deps.config)])
     const database = { kind: address === null ? ('embedded' as const) : ('external' as const), address, problem }
-    return { ...(await serverInfo(deps, database)), earlier_version: earlierVersion }
+    return { ...(await serverInfo(deps, database)), earlier_version: earlierVersion, lacks }
   }
 }
 

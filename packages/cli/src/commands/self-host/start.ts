@@ -44,14 +44,18 @@ export const start = command({
     await requireServerProgram(ctx)
     if ((await readSettings(ctx)) === null)
       await writeSettings(ctx, ctx.interactive && !flags.yes ? await askSettings(ctx) : {})
-    const { state, ownerLink, held, earlierVersion } = await launchServer(ctx).catch(async (error: unknown) => {
+    const { state, ownerLink, held, earlierVersion, lacks } = await launchServer(ctx).catch(async (error: unknown) => {
       throw await insteadOfSettings(ctx, error, await serverEnvironment(ctx))
     })
     const isRegistered = held == null && (await register(ctx, state))
     if (out.json)
-      return out.document({ ...state, started: true, owner_link: ownerLink, earlier_version: earlierVersion })
+      return out.document({ ...state, started: true, owner_link: ownerLink, earlier_version: earlierVersion, lacks })
     out.line(green('✓ '), 'The server is running: ', bold(state.url), ` (process ${state.pid})`)
     if (earlierVersion !== null) out.line(green('✓ '), `The server went from svc ${earlierVersion} to ${version}`)
+    for (const { name, says, mend } of lacks) {
+      out.warn(`${name}: ${says}`)
+      if (mend !== null) out.note(mend)
+    }
     if (held != null) return sayHeld(ctx, held)
     if (!isRegistered) sayOtherHost(ctx, state.url)
     if (ownerLink !== null) {

@@ -8,6 +8,7 @@ import type { Config } from '../../config.ts'
 import { countPending } from '../../db/migrate.ts'
 import { openDatabase } from '../../db/pool.ts'
 import type { Db } from '../../db/schema.ts'
+import { requireGit } from '../../doctor/examine-git.ts'
 import { readServerName } from '../../fleet/server-name.ts'
 import { makeLog } from '../../log.ts'
 import { storedRepositories } from '../../projects/mirrors/stored-repositories.ts'
@@ -49,6 +50,7 @@ export async function check(config: Config, onProgress: OnProgress): Promise<Che
   try {
     // Refuses the tables of a newer version, which it could not read, and a database that the data have left.
     await countPending(reached.url)
+    await requireGit()
     return await checkAll(config, database.db, onProgress)
   } finally {
     await database.close()
