@@ -5,6 +5,7 @@ import { type Finding, good, missing, weak } from '@svc/sandbox'
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { modelCatalog } from '../model-catalog/catalog.ts'
+import { upstreamsOf } from '../models/upstreams/upstreams.ts'
 import { repositoryUrls } from './store.ts'
 
 const reachMs = 5_000
@@ -18,14 +19,28 @@ export async function examineModel(deps: Pick<Deps, 'config' | 'db'>): Promise<F
     return weak('model', 'none is set, so no agent can work', 'Set one in the dashboard: Model in the account menu.')
   const listed = names.slice(0, 3).join(', ') + (names.length > 3 ? ` and ${names.length - 3} more` : '')
   const failure = await reach(new URL(url))
-  // Its other parts may have a credential.
-  const shown = new URL(url).origin + new URL(url).pathname
+  const shown = withoutCredential(url)
+  // A call with the key would cost tokens. The last ones of agents since the start of this server tell enough.
+  const [refused] = upstreamsOf(deps.config).refusing()
+  if (refused !== undefined)
+    return missing(
+      'model',
+      `${withoutCredential(refused.url)} refused the last call of this server (status ${refused.status}): its key is wrong, or missing`,
+      source === 'saved'
+        ? 'Set a valid key in the dashboard: Model in the account menu.'
+        : 'Correct the key in the file of SVC_LLM_UPSTREAMS_FILE, or set SVC_LLM_UPSTREAM_KEY and restart the server.',
+    )
   if (failure === null) return good('model', `${listed} at ${shown}, which can be reached`)
   return missing(
     'model',
     `${shown} cannot be reached: ${failure}`,
     'Check the address, the network and a proxy in between.',
   )
+}
+
+/** The other parts of a URL may have one. */
+function withoutCredential(url: string): string {
+  return new URL(url).origin + new URL(url).pathname
 }
 
 export async function examineHosts({ db }: Pick<Deps, 'db'>): Promise<Finding[]> {

@@ -19,7 +19,7 @@ export interface UpstreamCall {
 
 type Outcome =
   | { kind: 'answered'; response: Response }
-  | { kind: 'rejected-key' }
+  | { kind: 'rejected-key'; status: number }
   | { kind: 'rate-limited'; response: Response }
   | { kind: 'unavailable'; cause: unknown }
 
@@ -37,6 +37,8 @@ export async function callUpstreams(deps: CallDeps, upstreams: Upstreams, call: 
   for (const upstream of candidates) {
     for (const key of upstreams.keysByReadiness(upstream, Date.now())) {
       const outcome = await callOne(upstream, key, call)
+      if (outcome.kind !== 'unavailable')
+        upstreams.recordKey(key, outcome.kind === 'rejected-key' ? outcome.status : null)
       if (outcome.kind === 'answered' && best.kind === 'rate-limited') await best.response.body?.cancel()
       if (outcome.kind === 'answered') return outcome.response
       best = await moreUseful(best, outcome)
@@ -107,7 +109,7 @@ async function callOne(upstream: UpstreamConfig, key: string | null, call: Upstr
   }
   if (response.status === 401 || response.status === 403) {
     await response.body?.cancel()
-    return { kind: 'rejected-key' }
+    return { kind: 'rejected-key', status: response.status }
   }
   if (response.status === 429) return { kind: 'rate-limited', response }
   // An API error goes to the client, which can parse it. A proxy's page or a redirect does not.

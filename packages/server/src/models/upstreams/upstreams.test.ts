@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { scriptedModelName, type Usage } from '@svc/contract'
+import { type ExaminedGroup, scriptedModelName, type Usage } from '@svc/contract'
 import { buildApp } from '../../app.ts'
 import { parseConfig } from '../../config.ts'
 import { makeSessionApp, type RunningSession, type SessionApp, until } from '../../sessions/testing.ts'
@@ -166,6 +166,29 @@ describe('choosing an upstream', () => {
     const enough = await chat()
     expect([enough.status, enough.headers.get('retry-after')]).toEqual([429, '7'])
     expect(enough.text).not.toContain('first-key')
+  })
+
+  test('the doctor shows a provider that refused every key at its last call, until it accepts one', async () => {
+    const model = async () => {
+      const { body } = await app.request<{ groups: ExaminedGroup[] }>('GET', '/v1/doctor')
+      return body.groups.flatMap(({ findings }) => findings).find(({ name }) => name === 'model')
+    }
+    const refusedBy = (keys: string[]) => {
+      answer = ({ key }) => (keys.includes(key!) ? Response.json({ error: {} }, { status: 403 }) : openAiSays())
+    }
+    refusedBy(['first-key'])
+    expect((await chat()).status).toBe(200)
+    expect(await model()).toMatchObject({ state: 'good' })
+    refusedBy(['first-key', 'second-key'])
+    expect((await chat()).status).not.toBe(200)
+    expect(await model()).toMatchObject({
+      state: 'missing',
+      says: `http://127.0.0.1:${one.port}/v1 refused the last call of this server (status 403): its key is wrong, or missing`,
+      mend: expect.stringContaining('SVC_LLM_UPSTREAM_KEY'),
+    })
+    refusedBy([])
+    expect((await chat()).status).toBe(200)
+    expect(await model()).toMatchObject({ state: 'good' })
   })
 
   test('reloads keys while the server runs, and keeps them when the file is broken', async () => {

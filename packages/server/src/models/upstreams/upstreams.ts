@@ -26,6 +26,9 @@ export class Upstreams {
   /** Rejected or rate-limited keys, and until when. */
   readonly #resting = new Map<string, number>()
 
+  /** The status of the last call of each key, where it was a refusal of the key. */
+  readonly #refused = new Map<string | null, number>()
+
   constructor(config: Pick<Config, 'model' | 'modelUpstreams'>) {
     this.#config = config
     this.#file = config.modelUpstreams.file
@@ -36,6 +39,7 @@ export class Upstreams {
   /** Sets the upstream an owner saved, when the environment names none. */
   use(list: UpstreamConfig[]): void {
     this.#list = list
+    this.#refused.clear()
   }
 
   /** The upstreams with this format and model, in the configured order. */
@@ -72,6 +76,21 @@ export class Upstreams {
     if (upstream.keys.length === 0) return [null]
     const restingUntil = (key: string) => Math.max(0, (this.#resting.get(key) ?? 0) - now)
     return upstream.keys.toSorted((one, other) => restingUntil(one) - restingUntil(other))
+  }
+
+  /** `status`: of a refusal; null for a key that was accepted. */
+  recordKey(key: string | null, status: number | null): void {
+    if (status === null) this.#refused.delete(key)
+    else this.#refused.set(key, status)
+  }
+
+  /** Those whose every key was refused at its last call. */
+  refusing(): { url: string; status: number }[] {
+    return this.#list.flatMap(({ url, keys }) => {
+      const statuses = (keys.length === 0 ? [null] : keys).map((key) => this.#refused.get(key))
+      const [status] = statuses
+      return status === undefined || statuses.includes(undefined) ? [] : [{ url, status }]
+    })
   }
 
   rest(key: string | null, now: number, ms = refusedMs): void {
