@@ -14,7 +14,7 @@ import { bold, dim, green, red } from '../../terminal/output.ts'
 export const upgrade = command({
   summary: 'Replace your running server with this version of svc',
   about: [
-    'Run it with the new program: dist/svc of a new build, or svc-server/bin/svc of an unpacked archive. It checks the data folder, the disk, PostgreSQL, the sandbox driver and the agent runtime before it stops anything, then starts this program with the settings of the running one. If that does not become ready, the earlier program starts again, unless the database was migrated.',
+    'Run it with the new program: dist/svc of a new build, or svc-server/bin/svc of an unpacked archive. It checks the data folder, the master key, the disk, PostgreSQL, the sandbox driver and the agent runtime before it stops anything, then starts this program with the settings of the running one. If that does not become ready, the earlier program starts again, unless the database was migrated.',
     'Sessions, apps and checks go on. --check only checks; the exit code is 1 when an upgrade would be refused.',
   ],
   scope: 'nothing',
