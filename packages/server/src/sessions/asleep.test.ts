@@ -97,3 +97,42 @@ test('another server shows it, too, and a stopped session does not sleep', async
     await second.close()
   }
 }, 120_000)
+
+test('a look at a sleeping session that is late tells no end of the turn which woke it', async () => {
+  const { session_id: id } = await sleeping()
+  const looked = Promise.withResolvers<void>()
+  const isOver = Promise.withResolvers<void>()
+  const hasAnswered = Promise.withResolvers<string>()
+  // Only the look that began while the runtime slept.
+  app.driver.options.around = async (path, answer) => {
+    const isFirst = path === '/svc/health' && asleepAt !== null
+    const reply = await answer()
+    if (!isFirst) return reply
+    looked.resolve()
+    await isOver.promise
+    return reply
+  }
+  app.driver.options.onPrompt = () => hasAnswered.promise
+  try {
+    await looked.promise
+    const reader = readEvents(await open(id))
+    await reader.find('the end of the history', ({ type }) => type === 'turn')
+    const before = reader.seen.length
+    waking.resolve()
+    const { body } = await app.request<{ status: string }>('POST', app.path(id, 'prompt'), { body: { text: 'Go on.' } })
+    expect(body.status).toBe('delivered')
+    isOver.resolve()
+    // It waits for the look, and is long enough to tell the end of a turn.
+    await app.request('POST', app.path(id, 'wip'))
+    hasAnswered.resolve('Awake.')
+    await reader.find('the answer', (event) => event.type === 'message' && JSON.stringify(event).includes('Awake.'))
+    await until('the end', () => app.deps.sessions.turnOf(id) === 'idle')
+    const later = reader.seen.slice(before)
+    await reader.close()
+    const idleAt = later.findIndex((event) => event.type === 'turn' && event.status === 'idle')
+    expect(JSON.stringify(later.slice(0, idleAt))).toContain('Awake.')
+  } finally {
+    delete app.driver.options.around
+    delete app.driver.options.onPrompt
+  }
+}, 120_000)

@@ -245,9 +245,10 @@ export class Follower {
   /** The runtime has slept for so long; null when it is awake. */
   sleepSeen(asleepMs: number | null): void {
     if (this.#stop.signal.aborted) return
-    // A runtime falls asleep only between turns, so the end of this one was missed.
-    if (asleepMs !== null && this.turn === 'busy' && !this.#rest.isEnding && !this.#isUndelivered)
-      this.#onTurn('idle', null)
+    // A runtime falls asleep only between turns, so the end of this one was missed. One that fell asleep before the turn
+    // began was looked at before the prompt woke it.
+    const isOfTurn = asleepMs !== null && Date.now() - asleepMs >= this.#turnBeganAt
+    if (isOfTurn && this.turn === 'busy' && !this.#rest.isEnding && !this.#isUndelivered) this.#onTurn('idle', null)
     this.#rest.seen(asleepMs, { isNeeded: this.turn === 'busy' })
   }
 
@@ -322,7 +323,9 @@ export class Follower {
     const messageIds = this.#conversation.load(JSON.parse(await boundedText(response, historyBytesMax)))
     for (const messageId of messageIds) this.#touch(messageId)
     for (const id of await readSubAgents(this.#conversation, (path) => this.#ask(path))) this.#touch(id)
-    if (this.#mayHaveMoved) return this.#catchUpWithServerless(id)
+    // A prompt that woke the runtime has begun a turn since, of which its rest before says nothing.
+    if (this.#mayHaveMoved && this.#turnsBegun === 0) return this.#catchUpWithServerless(id)
+    this.#mayHaveMoved = false
     const last = messageIds.at(-1)
     if (this.turn === 'busy' && last !== undefined) await this.#catchUpWithTurn(id, last)
   }
@@ -365,10 +368,8 @@ export class Follower {
   async #catchUpWithServerless(runtimeSessionId: string): Promise<void> {
     const status = await this.#statusOf(runtimeSessionId)
     this.#mayHaveMoved = false
-    if (status === null || (status === 'idle') === (this.turn === 'idle')) return
-    // The runtime ended meanwhile, unless the turn began here and its prompt waits.
-    if (status === 'idle' && this.#turnsBegun === 0 && this.#conversation.isCut)
-      return this.#setTurn('error', runtimeEnded)
+    if (status === null || this.#turnsBegun > 0 || (status === 'idle') === (this.turn === 'idle')) return
+    if (status === 'idle' && this.#conversation.isCut) return this.#setTurn('error', runtimeEnded)
     this.#onTurn(status === 'idle' ? 'idle' : 'busy', null)
   }
 

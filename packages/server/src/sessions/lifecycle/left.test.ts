@@ -2,12 +2,21 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import type { Message } from '@svc/contract'
 import { sql } from 'kysely'
+import { buildApp } from '../../app.ts'
 import { withDeadline } from '../../deadline.ts'
 import { insertGiven } from '../../secrets/given-store.ts'
 import { silentMsMax, silentReason } from '../../sandboxes/adopt.ts'
 import { reconcileSessions } from '../jobs.ts'
 import { getSessionById } from '../store.ts'
-import { letDie, makeSessionApp, secondServer, type SecondServer, type SessionApp, until } from '../testing.ts'
+import {
+  letDie,
+  makeSessionApp,
+  readEvents,
+  secondServer,
+  type SecondServer,
+  type SessionApp,
+  until,
+} from '../testing.ts'
 
 let clock: { aheadMs: number }
 let first: SessionApp
@@ -171,6 +180,49 @@ test('keeps the end of a turn when it is stopped before a server continues it', 
   expect((await server.request('POST', first.path(sessionId, 'stop'))).status).toBe(200)
   expect(await first.session(sessionId)).toMatchObject({ status: 'stopped', error: null })
   expect(await answerOf(server)).toMatchObject({ error: null, parts: [{ type: 'text', text: 'Built.' }] })
+})
+
+test('tells no end of a turn before its answer when it was asleep', async () => {
+  const finish = await atWork()
+  finish()
+  await untilIdle()
+  let asleep: { ms: number; wake: () => Promise<void> } | null = null
+  asleep = { ms: 600_000, wake: async () => void (asleep = null) }
+  await leave()
+  first.driver.options.asleep = () => asleep
+  const server = await startNext()
+  await until('the next server has it', () => isAttached(server))
+  const { publicUrl } = server.deps.config
+  const headers = { host: new URL(publicUrl).host, authorization: `Bearer ${first.ownerToken}` }
+  const events = new Request(`${publicUrl}${first.path(sessionId, 'events')}`, { headers })
+  const reader = readEvents(await buildApp(server.deps).fetch(events))
+  await reader.find('the end of the history', ({ type }) => type === 'turn')
+  const before = reader.seen.length
+  // The runtime is awake and rests, when the server asks what it missed.
+  let hasRead = false
+  const asked = Promise.withResolvers<void>()
+  first.driver.options.around = async (path, answer) => {
+    if (path === '/svc/prompt') await asked.promise
+    const reply = await answer()
+    hasRead ||= path.endsWith('/message')
+    if (hasRead && (path === '/session/status' || path === '/svc/health')) asked.resolve()
+    return reply
+  }
+  const answer = Promise.withResolvers<string>()
+  first.driver.options.onPrompt = () => answer.promise
+  const sent = await server.request<{ status: string }>('POST', first.path(sessionId, 'prompt'), {
+    body: { text: 'wake up' },
+  })
+  expect(sent.body.status).toBe('delivered')
+  // Long enough to tell the end of a turn.
+  await server.request('POST', first.path(sessionId, 'wip'))
+  answer.resolve('Awake.')
+  await reader.find('the answer', (event) => event.type === 'message' && JSON.stringify(event).includes('Awake.'))
+  await until('the turn has ended', async () => !(await row()).is_busy)
+  const later = reader.seen.slice(before)
+  await reader.close()
+  const idleAt = later.findIndex((event) => event.type === 'turn' && event.status === 'idle')
+  expect(JSON.stringify(later.slice(0, idleAt))).toContain('Awake.')
 })
 
 test('fails with the reason of its sandbox when that ends while it is silent', async () => {

@@ -264,6 +264,36 @@ describe('svc sessions chat --prompt', () => {
     expect(stderr).toContain(`svc sessions restart ${ids.session}`)
   })
 
+  test.each([
+    ['does not say', () => Response.json({ error: 'No', code: 'unavailable' }, { status: 503 }), 'did not say whether'],
+    [
+      'puts back',
+      () => ({ ...noUnfinishedWork, saved_at: at, commit: sha('c'), generation: 1, files: 1, returns: true }),
+      'Saved, and not on the branch: 1 file. The start puts it back into the work tree.',
+    ],
+  ])('a stopped session whose saved work the server %s gets the prompt, and the note', async (_, work, note) => {
+    const prompted = Promise.withResolvers<void>()
+    await using service = startService({
+      getSession: () => aSession({ status: 'stopped' }),
+      getUnfinishedWork: work,
+      getTranscript: () => ({ messages: [] }),
+      promptSession() {
+        prompted.resolve()
+        return { prompt_id: ids.sandbox, status: 'accepted' }
+      },
+      async *streamSessionEvents() {
+        yield { type: 'session', session: aSession({ status: 'stopped' }) }
+        yield turn('idle')
+        await prompted.promise
+        yield* answer
+        await new Promise(() => {})
+      },
+    })
+    const { code, stdout, stderr } = await svc(ask, { service, env })
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Because of this:\nIt fails.\n' })
+    expect(stderr).toContain(note)
+  })
+
   test('a session that fails ends with 1 and its reason', async () => {
     await using service = talking([
       { type: 'session', session: aSession({ status: 'failed', error: 'Out of memory' }) },

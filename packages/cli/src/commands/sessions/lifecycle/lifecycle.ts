@@ -69,9 +69,19 @@ async function printContinuation(ctx: Context, at: SessionClient, session: Sessi
   if (isCut) out.note(ctx.next(`svc sessions chat ${id} --prompt "continue"`))
 }
 
+const noteMsMax = 10_000
+
 /** Work of the start `generation` is in its sandbox; without one, all that is saved is missing there. */
 export async function noteSavedWork(ctx: Context, at: SessionClient, generation?: number): Promise<void> {
-  const work = await at.get('/wip')
+  const { signal } = ctx.io
+  // Only for the note: neither a prompt nor the end of a restart waits long for it, or fails without it.
+  const asked = at.get('/wip', { signal: AbortSignal.any([signal, AbortSignal.timeout(noteMsMax)]) })
+  const work = await asked.catch((error: unknown) => error as Error)
+  signal.throwIfAborted()
+  if (work instanceof Error)
+    return ctx.out.note(
+      `The server did not say whether work is saved: ${ctx.next(`svc sessions info ${shortId(at.id, true)}`)}`,
+    )
   if (work.saved_at === null || work.generation === generation) return
   const next = work.returns
     ? 'The start puts it back into the work tree.'
