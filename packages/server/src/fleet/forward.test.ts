@@ -53,6 +53,16 @@ test('new projects get the server with the fewest as their home, whichever serve
   project = (await at<Project>(ada, 'GET', `/v1/projects/${row!.project_id}`)).body
 }, 60_000)
 
+test('an answer names the server that made it, to callers who may know', async () => {
+  const nameIn = async (path: string, headers = {}) =>
+    (await at(ada, 'GET', path, { headers })).headers.get('x-svc-server')
+  expect(await nameIn(`/v1/projects/${project.project_id}`)).toBe('bob')
+  expect(await nameIn(`/v1/projects/${project.project_id}/sessions/none`)).toBe('bob')
+  expect(await nameIn('/v1/projects')).toBe('ada')
+  expect(await nameIn(`/v1/projects/${project.project_id}`, { authorization: 'Bearer none' })).toBeNull()
+  expect(await nameIn(`/v1/projects/${crypto.randomUUID()}`)).toBeNull()
+}, 60_000)
+
 test('git pushes and clones through a server that is not the home', async () => {
   const work = join(fleet.dir, 'work')
   await mkdir(work)

@@ -78,6 +78,13 @@ export function mount(app: App, deps: Deps, mounted: Mounted[]): void {
 
 async function answer(deps: Deps, mounted: Mounted, c: AppContext): Promise<Response> {
   const request = requestInfo(deps, c)
+  const made = await answerOrRefuse(deps, mounted, c, request)
+  // Not to callers who were not admitted: the home of a project would tell them that it exists.
+  if (request.actor !== null) made.headers.set('x-svc-server', deps.serverName)
+  return made
+}
+
+async function answerOrRefuse(deps: Deps, mounted: Mounted, c: AppContext, request: RequestInfo): Promise<Response> {
   try {
     return await serve(deps, mounted, c, request)
   } catch (error) {
