@@ -24,6 +24,7 @@ test.each([
   ['Runs the tests', '{"command":"npm test"}', 'Runs the tests'],
   ['', '{"description":"Runs the tests","command":"npm test"}', 'npm test'],
   ['', '{"command":"(cd src && npm test\\n)"}', 'cd src && npm test'],
+  ['', '{"command":"(make || exit 2\\n)\\necho $?"}', 'make || exit 2\necho $?'],
   ['(cd src; npm test)', '{}', '(cd src; npm test)'],
   ['', '{"offset":3,"filePath":"src/a.ts"}', 'src/a.ts'],
   ['', '{"todos":[]}', '{"todos":[]}'],

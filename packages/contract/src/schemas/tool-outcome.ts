@@ -40,9 +40,9 @@ export function toolTarget({ title, input }: Pick<ToolPart, 'title' | 'input'>):
   return Object.keys(given).length === 0 ? '' : input
 }
 
-/** A subshell around all of a command says nothing about it. */
+/** A subshell around all of a command, or around its first line, says nothing about what it does. */
 export function withoutSubshell(command: string): string {
-  return command.replace(/^\(([^]*)\n\)$/, '$1')
+  return command.replace(/^\(([^]*)\n\)$/, '$1').replace(/^\((.*)\n\)\n/, '$1\n')
 }
 
 export interface PlanItem {

@@ -156,7 +156,7 @@ function inputText(input: string): string {
   const given = parseJson(input)
   if (!isRecord(given)) return input
   return typeof given['command'] === 'string'
-    ? withoutSubshell(given['command'])
+    ? given['command']
     : Object.keys(given).length === 0
       ? ''
       : input
