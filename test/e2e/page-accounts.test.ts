@@ -46,6 +46,42 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
+  'the menu and the palette offer the audit log to those who may read it, and not to a member',
+  async () => {
+    const story = await beginPageStory({ SVC_SANDBOX_DRIVER: 'none' })
+    const { page } = story
+    try {
+      let isMember = false
+      await page.route('**/v1/accounts/me', async (route) => {
+        const reply = await route.fetch()
+        const { account, accounts, ...me } = (await reply.json()) as { account: object; accounts: object[] }
+        const role = isMember ? 'member' : 'admin'
+        const as = (of: object) => ({ ...of, role })
+        await route.fulfill({ response: reply, json: { ...me, account: as(account), accounts: accounts.map(as) } })
+      })
+      for (const isOffered of [true, false]) {
+        isMember = !isOffered
+        await page.goto(`${story.server.url}/projects`)
+        await page.getByRole('button', { name: /^Search or jump to/ }).click()
+        await page.getByRole('combobox').fill('audit')
+        await (
+          isOffered ? page.getByRole('option', { name: /^Audit/ }) : page.getByText('Nothing found for “audit”.')
+        ).waitFor()
+        await page.keyboard.press('Escape')
+        await page.getByRole('combobox').waitFor({ state: 'detached' })
+        await page.getByRole('button', { name: 'Owner' }).click()
+        await page.getByRole('menuitem', { name: 'Members' }).waitFor()
+        expect(await page.getByRole('menuitem', { name: 'Audit' }).count()).toBe(isOffered ? 1 : 0)
+        await page.keyboard.press('Escape')
+      }
+    } finally {
+      await story.end()
+    }
+  },
+  120_000,
+)
+
+test.skipIf(!browserPath)(
   'a sign-in link pasted into a tab that asks for a sign-in opens the requested page',
   async () => {
     const server = await Server.start({ SVC_SANDBOX_DRIVER: 'none' })

@@ -54,6 +54,7 @@ const readers: Partial<Record<string, readonly Role[]>> = {
   [paths.changeRequests]: ['member', 'admin', 'owner'],
   [paths.projectTokens]: ['member', 'admin', 'owner'],
   [paths.webhooks]: ['admin', 'owner'],
+  [paths.audit]: ['admin', 'owner'],
 }
 
 /** `role` is null while it is unknown. */

@@ -10,7 +10,7 @@ import type { Role } from '../../pages/account/queries.ts'
 import { paths } from '../../paths.ts'
 import { Avatar } from '../../ui/avatar.tsx'
 import { MenuChoice, MenuItem, MenuPopup, MenuSeparator } from '../../ui/menu.tsx'
-import { accountPages, ofOwners } from './rooms.ts'
+import { accountPages, mayRead, ofOwners } from './rooms.ts'
 import { signOut } from './sign-out.ts'
 
 const themes = [
@@ -61,7 +61,8 @@ export function UserMenu({ name, account, accounts }: { name: string; account: A
         <MenuSeparator />
         {accountPages.map(
           ([to, label]) =>
-            (isOwner || !ofOwners.includes(to)) && (
+            (isOwner || !ofOwners.includes(to)) &&
+            mayRead(to, account.role) && (
               <MenuItem key={to} onClick={() => void navigate({ to })}>
                 {label}
               </MenuItem>

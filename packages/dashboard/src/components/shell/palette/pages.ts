@@ -19,7 +19,8 @@ export function useGo(): Go {
 
 export function usePages(current: Project | undefined, go: Go): Target[] {
   const role = useRole(current?.account_id ?? '')
-  const isOwner = useQuery(me).data?.accounts.some(({ role }) => role === 'owner') ?? false
+  const { data } = useQuery(me)
+  const isOwner = data?.accounts.some(({ role }) => role === 'owner') ?? false
   const page = (to: string, label: string, Icon: Target['Icon'], where = ''): Target => ({
     ...{ value: to, label, Icon, where },
     run: () => go(to),
@@ -29,7 +30,7 @@ export function usePages(current: Project | undefined, go: Go): Target[] {
     ...(current === undefined ? [] : pagesOf(current, role, go)),
     page(paths.projects, 'Projects', Folders),
     ...accountPages
-      .filter(([to]) => isOwner || !ofOwners.includes(to))
+      .filter(([to]) => (isOwner || !ofOwners.includes(to)) && mayRead(to, data?.account.role ?? null))
       .map(([to, label]) => page(to, label, UserRound, 'Account')),
   ]
 }
