@@ -18,26 +18,48 @@ export function useActions(current: Project | undefined, go: Go): Target[] {
   const hasKeys = pathname === paths.home || (/\/change-requests\/\d+$/.test(pathname) && search.tab === 'files')
   return [
     ...(current === undefined || refusal !== null ? [] : inProject(current, go)),
-    { value: 'new-project', label: 'New project', Icon: Plus, where: '', run: () => go(paths.newProject) },
+    {
+      kind: 'action',
+      value: 'new-project',
+      label: 'New project',
+      Icon: Plus,
+      where: '',
+      run: () => go(paths.newProject),
+    },
     ...(hasKeys ? [shortcuts] : []),
     ...appearance(),
-    { value: 'sign-out', label: 'Sign out', Icon: LogOut, where: '', also: 'log out logout', run: signOut },
+    {
+      kind: 'action',
+      value: 'sign-out',
+      label: 'Sign out',
+      Icon: LogOut,
+      where: '',
+      also: 'log out logout',
+      run: signOut,
+    },
   ]
 }
 
 const inProject = ({ name, slug: project }: Project, go: Go): Target[] => [
   {
-    ...{ value: 'new-session', label: 'New session', Icon: MessageSquarePlus, where: name, also: 'start agent' },
+    ...{
+      kind: 'action',
+      value: 'new-session',
+      label: 'New session',
+      Icon: MessageSquarePlus,
+      where: name,
+      also: 'start agent',
+    },
     run: () => go(paths.sessions, { project }),
   },
   {
-    ...{ value: 'new-cr', label: 'New change request', Icon: Plus, where: name },
+    ...{ kind: 'action', value: 'new-cr', label: 'New change request', Icon: Plus, where: name },
     run: () => go(paths.newChangeRequest, { project }),
   },
 ]
 
 const shortcuts: Target = {
-  ...{ value: 'shortcuts', label: 'Show keyboard shortcuts', Icon: Keyboard, where: '', also: 'help' },
+  ...{ kind: 'action', value: 'shortcuts', label: 'Show keyboard shortcuts', Icon: Keyboard, where: '', also: 'help' },
   run: showShortcuts,
 }
 
@@ -54,14 +76,14 @@ function appearance(): Target[] {
   return [
     ...themes
       .filter(([each]) => each !== theme())
-      .map(([each, label, Icon]) => ({
-        ...{ value: `theme-${each}`, label, Icon, where: '', also: 'switch appearance mode' },
+      .map(([each, label, Icon]): Target => ({
+        ...{ kind: 'action', value: `theme-${each}`, label, Icon, where: '', also: 'switch appearance mode' },
         run: () => applyTheme(each),
       })),
     ...densities
       .filter(([each]) => each !== density())
-      .map(([each, label, Icon]) => ({
-        ...{ value: `density-${each}`, label, Icon, where: '', also: 'switch appearance density' },
+      .map(([each, label, Icon]): Target => ({
+        ...{ kind: 'action', value: `density-${each}`, label, Icon, where: '', also: 'switch appearance density' },
         run: () => applyDensity(each),
       })),
   ]

@@ -126,7 +126,7 @@ function targetsOf(queries: QueryClient, go: Go) {
     findProject(queries.getQueryData(projects.queryKey) ?? [], slug)?.project_id === id ? slug : id
   return {
     changeRequest: ({ cr_id, number, title, status, head_ref, base_ref, project }: FoundChangeRequest): Target => ({
-      ...{ value: cr_id, label: `#${number} ${title}`, also: head_ref },
+      ...{ kind: 'change request', value: cr_id, label: `#${number} ${title}`, also: head_ref },
       // Several of one branch differ by their base, or by what became of them.
       where: [
         ...(status === 'open' ? [] : [status]),
@@ -138,7 +138,7 @@ function targetsOf(queries: QueryClient, go: Go) {
       run: () => go(paths.changeRequest, { project: named(project), number: String(number) }),
     }),
     session: ({ session_id: sessionId, name, status, project }: FoundSession): Target => ({
-      ...{ value: sessionId, label: name, where: project.name, Icon: MessageSquare, state: status },
+      ...{ kind: 'session', value: sessionId, label: name, where: project.name, Icon: MessageSquare, state: status },
       ...(status === 'running' ? { tone: 'text-good' } : {}),
       run: () => go(paths.session, { project: named(project), sessionId }),
     }),
@@ -153,12 +153,24 @@ function useFiles(text: string | null, current: Project | undefined, go: Go) {
   const retry = () => void refetch()
   if (!isOn) return { items: [], error: null, retry }
   const project = current.slug
-  const items = (data?.files ?? []).map(({ path }) => ({
-    ...{ value: `file ${path}`, label: visibleName(path), Icon: fileIcons.file[0], where: '', isCode: true },
+  const items = (data?.files ?? []).map(({ path }): Target => ({
+    ...{
+      kind: 'file',
+      value: `file ${path}`,
+      label: visibleName(path),
+      Icon: fileIcons.file[0],
+      where: '',
+      isCode: true,
+    },
     run: () => go(paths.files, { project }, { path }),
   }))
   const inText: Target = {
-    ...{ value: 'in all files', label: `Search the text of all files for “${visibleName(text)}”`, Icon: TextSearch },
+    ...{
+      kind: 'search',
+      value: 'in all files',
+      label: `Search the text of all files for “${visibleName(text)}”`,
+      Icon: TextSearch,
+    },
     ...{ where: current.name, isMinor: true },
     run: () => go(paths.searchFiles, { project }, { text }),
   }

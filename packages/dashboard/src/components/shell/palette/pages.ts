@@ -22,7 +22,7 @@ export function usePages(current: Project | undefined, go: Go): Target[] {
   const { data } = useQuery(me)
   const isOwner = data?.accounts.some(({ role }) => role === 'owner') ?? false
   const page = (to: string, label: string, Icon: Target['Icon'], where = ''): Target => ({
-    ...{ value: to, label, Icon, where },
+    ...{ kind: 'page', value: to, label, Icon, where },
     run: () => go(to),
   })
   return [
@@ -39,12 +39,12 @@ const pagesOf = ({ name, slug }: Project, role: Role | null, go: Go): Target[] =
   projectPages
     .filter(({ to }) => mayRead(to, role))
     .map(({ to, label, Icon }) => ({
-      ...{ value: to, label, Icon, where: name },
+      ...{ kind: 'page', value: to, label, Icon, where: name },
       run: () => go(to, { project: slug }),
     }))
 
 export const projectTargets = (all: Project[], go: Go): Target[] =>
   all.map(({ project_id, name, slug }) => ({
-    ...{ value: project_id, label: name, Icon: Folder, where: slug === name ? '' : slug },
+    ...{ kind: 'project', value: project_id, label: name, Icon: Folder, where: slug === name ? '' : slug },
     run: () => go(paths.project, { project: slug }),
   }))

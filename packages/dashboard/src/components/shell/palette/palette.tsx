@@ -16,7 +16,7 @@ import { useCurrentProject } from '../current-project.ts'
 import { useActions } from './actions.ts'
 import { useFound } from './found.ts'
 import { projectTargets, useGo, usePages } from './pages.ts'
-import { type Group, isLikely, matching, type Target, wordsOf } from './target.ts'
+import { acts, type Group, isLikely, matching, type Target, wordsOf } from './target.ts'
 
 /** Of one kind, once something is typed. */
 const shownMax = 8
@@ -38,6 +38,8 @@ export default function Palette({
   const { current, all } = useCurrentProject()
   const { groups, pin, ...server } = useGroups(text, current, all)
   const [failed, setFailed] = useState<unknown>(null)
+  /** Of the selected row. Not the row itself, which is another object after each render. */
+  const [kind, setKind] = useState<Target['kind']>()
   const count = groups.reduce((sum, { items }) => sum + items.length, 0)
   const run = (target: Target) => {
     const acted = target.run()
@@ -52,7 +54,10 @@ export default function Palette({
         filter={null}
         value={text}
         onValueChange={(next, { reason }) => reason !== 'item-press' && onText(next)}
-        onItemHighlighted={(_target, { reason }) => reason !== 'none' && pin()}
+        onItemHighlighted={(target, { reason }) => {
+          setKind(target?.kind)
+          if (reason !== 'none') pin()
+        }}
         itemToStringValue={({ label, where }: Target) => `${label} ${where}`}
       >
         <SearchInput label="Search or jump to" placeholder="Search or jump to…" onFocus={onFocus} />
@@ -66,7 +71,7 @@ export default function Palette({
         </Autocomplete.Empty>
         <Results onRun={run} />
         <Problem {...server} failed={failed} />
-        <Hints />
+        <Hints kind={kind} />
       </SearchRoot>
     </SearchDialog>
   )
@@ -118,14 +123,18 @@ function byLikelihood({
   }))
   const shown = new Set(likely.flatMap(({ items }) => items))
   const rest = local.flatMap(({ items }) => items.filter((each) => !shown.has(each)))
-  const others = { value: 'Other pages and actions', items: isSearching ? [] : matching(rest, words, shownMax) }
+  const others = {
+    value: 'Other pages and actions',
+    isMixed: true,
+    items: isSearching ? [] : matching(rest, words, shownMax),
+  }
   return [...likely, ...found, others]
 }
 
 function withLater(before: Group[], now: Group[]): Group[] {
   const known = new Set(before.flatMap(({ items }) => items.map(({ value }) => value)))
   const later = now.flatMap(({ items }) => items.filter(({ value }) => !known.has(value)))
-  return later.length === 0 ? before : [...before, { value: 'More results', items: later }]
+  return later.length === 0 ? before : [...before, { value: 'More results', isMixed: true, items: later }]
 }
 
 function Results({ onRun }: { onRun: (target: Target) => void }) {
@@ -147,7 +156,7 @@ function Results({ onRun }: { onRun: (target: Target) => void }) {
                 <span
                   className={`max-w-24 truncate text-xs text-dim sm:max-w-48 ${target.isMinor === true ? 'max-sm:hidden' : ''}`}
                 >
-                  {target.where}
+                  {[...(group.isMixed === true ? [target.kind] : []), target.where].filter(Boolean).join(' · ')}
                 </span>
               </SearchItem>
             )}
@@ -172,14 +181,14 @@ function Problem({ error, failed, retry }: { error: Error | null; failed: unknow
 }
 
 /** For a keyboard: a phone has none of these keys. */
-function Hints() {
+function Hints({ kind }: { kind: Target['kind'] | undefined }) {
   return (
     <p aria-hidden className="flex flex-none gap-4 border-t border-line px-4 py-2 text-xs text-faint max-sm:hidden">
       <span>
         <Kbd>↑</Kbd> <Kbd>↓</Kbd> Select
       </span>
       <span>
-        <Kbd>Enter</Kbd> Open
+        <Kbd>Enter</Kbd> {kind === undefined ? 'Open' : acts[kind]}
       </span>
       <span>
         <Kbd>Esc</Kbd> Close

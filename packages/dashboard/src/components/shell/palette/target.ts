@@ -2,6 +2,7 @@
 import type { LucideIcon } from 'lucide-react'
 
 export interface Target {
+  kind: 'page' | 'project' | 'change request' | 'session' | 'file' | 'search' | 'action'
   /** Unique in the palette. */
   value: string
   label: string
@@ -22,7 +23,20 @@ export interface Target {
 export interface Group {
   value: string
   items: Target[]
+  /** The heading does not say what the rows are. */
+  isMixed?: boolean
 }
+
+/** What Enter does with a row. */
+export const acts = {
+  page: 'Open page',
+  project: 'Open project',
+  'change request': 'Open change request',
+  session: 'Open session',
+  file: 'Open file',
+  search: 'Search files',
+  action: 'Run action',
+} as const satisfies Record<Target['kind'], string>
 
 export const wordsOf = (text: string) => text.toLowerCase().split(/\s+/).filter(Boolean)
 
