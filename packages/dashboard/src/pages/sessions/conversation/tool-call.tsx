@@ -155,11 +155,7 @@ function Block({ label, children }: { label: string; children: ReactNode }) {
 function inputText(input: string): string {
   const given = parseJson(input)
   if (!isRecord(given)) return input
-  return typeof given['command'] === 'string'
-    ? given['command']
-    : Object.keys(given).length === 0
-      ? ''
-      : input
+  return typeof given['command'] === 'string' ? given['command'] : Object.keys(given).length === 0 ? '' : input
 }
 
 function tailOf(output: string): string {
