@@ -64,15 +64,33 @@ test.skipIf(!browserPath)(
     await page.goto(`${server.url}/projects/${project.slug}/sessions`)
     const task = page.getByRole('textbox', { name: /^Task/ })
     const chosen = page.getByRole('list', { name: 'Attachments' })
-    const chooser = page.waitForEvent('filechooser')
-    await page.getByRole('button', { name: 'Attach files' }).click()
-    await (
-      await chooser
-    ).setFiles([
-      { name: 'plan.md', mimeType: 'text/markdown', buffer: Buffer.from('# The plan\n') },
-      { name: 'not-this.txt', mimeType: 'text/plain', buffer: Buffer.from('no') },
-    ])
-    await chosen.getByText('not-this.txt').waitFor()
+    const attach = async () => {
+      const chooser = page.waitForEvent('filechooser')
+      await page.getByRole('button', { name: 'Attach files' }).click()
+      await (
+        await chooser
+      ).setFiles([
+        { name: 'plan.md', mimeType: 'text/markdown', buffer: Buffer.from('# The plan\n') },
+        { name: 'not-this.txt', mimeType: 'text/plain', buffer: Buffer.from('no') },
+      ])
+      await chosen.getByText('not-this.txt').waitFor()
+    }
+    await attach()
+    // The form keeps its text when the page is left, and says that it has not kept the files.
+    await task.fill('Read the plan')
+    await page.getByRole('link', { name: 'Branches' }).click()
+    await page.getByRole('heading', { name: 'Branches' }).waitFor()
+    await page.getByRole('link', { name: 'Sessions' }).click()
+    const missing = page.getByText('not kept when you left the page: plan.md, not-this.txt. Attach them again.')
+    await missing.waitFor()
+    expect(await task.inputValue()).toBe('Read the plan')
+    expect(await axeViolations(page)).toEqual([])
+    await takePictures(page, 'attachments-missing')
+    await page.setViewportSize({ width: 1280, height: 800 })
+    await page.emulateMedia({ colorScheme: 'light' })
+    await task.fill('')
+    await attach()
+    await missing.waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Start session', exact: true }).click({ force: true })
     await page.getByText('Describe the task for the attached files').waitFor()
     await page.getByRole('button', { name: 'Remove not-this.txt' }).click()

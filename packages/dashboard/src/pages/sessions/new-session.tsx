@@ -22,7 +22,7 @@ export function NewSession({ project }: { project: Project }) {
   const { values, field } = fieldsOf(typed, setTyped)
   const { prompt } = values
   const [agent, base, model] = [values.agent.trim(), values.base.trim(), values.model.trim()]
-  const chosen = useChosenFiles()
+  const chosen = useChosenFiles(`new-session-${projectId}`)
   const offered = useQuery(models).data ?? []
   const navigate = useNavigate()
   const make = useSend('POST', '/v1/projects/{projectId}/sessions', {
@@ -39,6 +39,7 @@ export function NewSession({ project }: { project: Project }) {
     once: true,
     onSuccess: ({ session_id }, sent) => {
       setTyped((now) => (now.prompt === sent ? nothing : now))
+      chosen.clear()
       return navigate({ to: paths.session, params: { project: slug, sessionId: session_id } })
     },
     refetch: [['project', projectId, 'sessions']],

@@ -1,19 +1,29 @@
 /** Files for a prompt: chosen, pasted, or dropped, and listed until the prompt is sent. */
 import { attachmentBytesMax, attachmentCountMax, refuseAttachments } from '@svc/contract/schemas/attachments'
 import { sizeText } from '@svc/contract/schemas/quotas'
-import { type ClipboardEvent, type DragEvent, useRef, useState } from 'react'
+import { type ClipboardEvent, type DragEvent, useEffect, useRef, useState } from 'react'
 import { ApiError } from '../../../api.ts'
+import { useTyped } from '../../../browser/use-stored.ts'
 import { Button } from '../../../ui/form.tsx'
 
-interface Chosen {
+interface ChosenFile {
   key: string
   file: File
 }
 
 type ChosenFiles = ReturnType<typeof useChosenFiles>
 
-export function useChosenFiles() {
-  const [files, setFiles] = useState<readonly Chosen[]>([])
+const none: readonly string[] = []
+
+/** A page that was left has no files any more. Their names stay under `form`, if it keeps its text, to say which are missing. */
+export function useChosenFiles(form: string | null) {
+  const [files, setFiles] = useState<readonly ChosenFile[]>([])
+  const [names, keepNames] = useTyped(`svc-files-${form}`, none)
+  const [earlier, setEarlier] = useState(form === null ? none : names)
+  useEffect(() => {
+    const kept = [...missingOf(earlier, files), ...files.map(({ file }) => file.name)]
+    if (form !== null) keepNames(kept.length === 0 ? none : kept)
+  }, [form, earlier, files, keepNames])
   const [isDraggedOver, setDraggedOver] = useState(false)
   const add = (added: Iterable<File>) => {
     // Read at once: the browser empties the list of a field, and of a drop, and React may run the update later.
@@ -27,7 +37,15 @@ export function useChosenFiles() {
     refusal: refuseAttachments(files.map(({ file }) => ({ name: file.name, bytes: file.size })))?.message ?? null,
     add,
     remove: (key: string) => setFiles((before) => before.filter((each) => each.key !== key)),
-    clear: () => setFiles([]),
+    clear() {
+      setFiles([])
+      setEarlier(none)
+      // The page may go before its effects run.
+      keepNames(none)
+    },
+    /** The names of files that were chosen before the page was left. */
+    missing: missingOf(earlier, files),
+    dismissMissing: () => setEarlier(none),
     read: () => readFiles(files.map(({ file }) => file)),
     /** For the element that accepts pasted and dropped files. */
     target: {
@@ -56,6 +74,9 @@ export function useChosenFiles() {
   }
 }
 
+const missingOf = (names: readonly string[], files: readonly ChosenFile[]) =>
+  names.filter((name) => !files.some(({ file }) => file.name === name))
+
 export function AttachButton({ chosen }: { chosen: ChosenFiles }) {
   const input = useRef<HTMLInputElement>(null)
   return (
@@ -82,8 +103,31 @@ export function AttachButton({ chosen }: { chosen: ChosenFiles }) {
   )
 }
 
+function MissingFiles({ chosen: { missing, dismissMissing } }: { chosen: ChosenFiles }) {
+  if (missing.length === 0) return null
+  return (
+    <div role="status" className="flex w-full flex-wrap items-center gap-x-2 px-3 text-sm text-dim">
+      <p className="min-w-0 flex-1 basis-40">
+        {missing.length === 1 ? 'An attachment was' : 'Attachments were'} not kept when you left the page:{' '}
+        {missing.join(', ')}. Attach {missing.length === 1 ? 'it' : 'them'} again.
+      </p>
+      <Button kind="quiet" onClick={dismissMissing}>
+        Dismiss
+      </Button>
+    </div>
+  )
+}
+
 export function ChosenList({ chosen }: { chosen: ChosenFiles }) {
-  if (chosen.files.length === 0) return null
+  return (
+    <>
+      <MissingFiles chosen={chosen} />
+      {chosen.files.length > 0 && <Chosen chosen={chosen} />}
+    </>
+  )
+}
+
+function Chosen({ chosen }: { chosen: ChosenFiles }) {
   return (
     <div className="flex w-full min-w-0 flex-col gap-1">
       <ul aria-label="Attachments" className="flex max-h-[30dvh] flex-wrap gap-2 overflow-y-auto">

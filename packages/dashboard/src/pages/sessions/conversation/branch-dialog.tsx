@@ -23,7 +23,7 @@ export default function BranchDialog({
   const { slug } = useProject()
   const { project_id: projectId, session_id, agent_name: agent, model } = session
   const [prompt, setPrompt] = useState('')
-  const chosen = useChosenFiles()
+  const chosen = useChosenFiles(null)
   const navigate = useNavigate()
   const make = useSend('POST', '/v1/projects/{projectId}/sessions', {
     request: async (prompt: string) => ({

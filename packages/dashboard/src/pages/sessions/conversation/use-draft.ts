@@ -28,7 +28,7 @@ export type Draft = ReturnType<typeof useDraft>
 /** The next prompt of a session. Its text survives a reload. */
 export function useDraft({ project_id: projectId, session_id: sessionId }: Session) {
   const [text, setText] = useStored(`svc-prompt-${sessionId}`, '')
-  const chosen = useChosenFiles()
+  const chosen = useChosenFiles(`prompt-${sessionId}`)
   /** The agent and the model from the next prompt on, where they change. */
   const [choice, setChoice] = useState<Choice>({})
   const [outgoing, setOutgoing] = useState<readonly Outgoing[]>([])
