@@ -13,6 +13,10 @@ const folderPx = 24
 /** The height of the list where it stands above the diff (max-h-48), unless the reader opens it. */
 const foldedPx = 192
 
+/** Beside the diff it stays in view while the page scrolls. */
+const navClass =
+  'flex min-h-0 flex-col gap-2 @2xl:sticky @2xl:top-[calc(var(--spacing-bar)+1rem)] @2xl:max-h-[calc(100dvh-9rem)] @2xl:self-start'
+
 /** The changed files by folder, with a filter. Only the visible rows are in the document. */
 export function FileTree({
   files,
@@ -45,10 +49,7 @@ export function FileTree({
     if (at >= 0) virtual.scrollToIndex(at)
   }, [virtual, at])
   return (
-    <nav
-      aria-label="Changed files"
-      className="flex min-h-0 flex-col gap-2 @2xl:sticky @2xl:top-[calc(var(--spacing-bar)+1rem)] @2xl:max-h-[calc(100dvh-9rem)] @2xl:self-start"
-    >
+    <nav aria-label="Changed files" className={navClass}>
       <div className="flex flex-wrap items-center gap-2 @2xl:flex-col @2xl:items-stretch">
         <FilterField value={filter} onChange={setFilter} />
         <OrderChoice order={order} onOrder={setOrder} />
