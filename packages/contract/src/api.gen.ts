@@ -3145,6 +3145,8 @@ export interface components {
             sandbox_problem: string | null;
             /** @description By how many seconds its clock is ahead of the database's, or behind when it is negative. The other servers refuse its requests then, and it gets no projects while another server can take them. Null: by no more than a minute, or it does not run. */
             clock_ahead_seconds: number | null;
+            /** @description Whether its disk is almost full, so that it accepts no new work. It gets no projects while another server can take them. */
+            disk_low: boolean;
             /** @description Settings that have to be the same on every server, and differ. Of running servers. */
             different_settings: {
                 name: string;

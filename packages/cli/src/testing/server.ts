@@ -11,7 +11,7 @@ const aMove = {
 
 const aServer = {
   ...{ name: 'server-1', peer_url: 'http://10.0.0.7:8420', running: true, reachable: null, keeps_projects: true },
-  ...{ sandboxes: 'ready', sandbox_problem: null, clock_ahead_seconds: null, different_settings: [] },
+  ...{ sandboxes: 'ready', sandbox_problem: null, clock_ahead_seconds: null, disk_low: false, different_settings: [] },
   ...{
     draining: false,
     projects: 3,

@@ -55,6 +55,11 @@ export const server = named('Server', {
     .describe(
       "By how many seconds its clock is ahead of the database's, or behind when it is negative. The other servers refuse its requests then, and it gets no projects while another server can take them. Null: by no more than a minute, or it does not run.",
     ),
+  disk_low: z
+    .boolean()
+    .describe(
+      'Whether its disk is almost full, so that it accepts no new work. It gets no projects while another server can take them.',
+    ),
   different_settings: z
     .array(
       z.object({

@@ -784,6 +784,7 @@ export interface Schema {
     server_name: string | null
     peer_url: string | null
     clock_ahead_seconds: number | null
+    disk_low: boolean | null
   }
   servers: {
     server_name: string

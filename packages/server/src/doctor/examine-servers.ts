@@ -39,6 +39,7 @@ export async function examineFleet(config: Config, db: Db): Promise<Finding[]> {
   const servers = await serversWithProjects(db, staleSeconds)
   const unlike = unlikeServers(servers, { config, serverName })
   const lacking = servers.filter((each) => each.running && each.sandboxes_ready === false)
+  const full = servers.filter((each) => each.disk_low)
   const apart = servers.flatMap(({ server_name: name, clock_ahead_seconds: seconds }) =>
     name === serverName || seconds === null ? [] : [{ name, seconds }],
   )
@@ -61,6 +62,13 @@ export async function examineFleet(config: Config, db: Db): Promise<Finding[]> {
         'sandboxes',
         `${name} cannot start sandboxes, so it gets no projects while another server can: ${sandbox_problem}`,
         `Run \`svc self-host doctor\` on the machine of ${name}.`,
+      ),
+    ),
+    ...full.map(({ server_name: name }) =>
+      weak(
+        'full disk',
+        `the disk of ${name} is almost full, so it gets no projects while another server can take them`,
+        `Free space in the data folder of ${name}.`,
       ),
     ),
     ...apart.map(({ name, seconds }) =>

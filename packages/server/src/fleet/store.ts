@@ -113,8 +113,8 @@ export const hasOtherClock = sql<boolean>`coalesce(abs(clock_ahead_seconds) > ${
 
 /**
  * The live servers that may keep projects, from the fewest projects on; this one first where several have as few. Those
- * with another clock come last, since the others refuse their requests, and those whose sandboxes cannot start before
- * them: sessions would fail there.
+ * with another clock come last, since the others refuse their requests, before them those whose disk is almost full,
+ * which accept no new work, and before these those whose sandboxes cannot start: sessions would fail there.
  */
 export async function emptiestPeers(
   db: DbOrTransaction,
@@ -124,7 +124,7 @@ export async function emptiestPeers(
     select server_name, max(i.peer_url) as peer_url from server_instances i join servers using (server_name)
     where i.peer_url is not null and draining_since is null and ${isRecent(input.deadAfterSeconds)}
     group by server_name
-    order by bool_or(${hasOtherClock}), bool_or(sandboxes_ready is false), (select count(*) from projects p where p.home = i.server_name and p.deleted_at is null),
+    order by bool_or(${hasOtherClock}), bool_or(disk_low is true), bool_or(sandboxes_ready is false), (select count(*) from projects p where p.home = i.server_name and p.deleted_at is null),
       server_name = ${input.serverName} desc, random()`.execute(db)
   return rows
 }
@@ -228,6 +228,8 @@ export interface ServerWithProjects {
   sandbox_problem: string | null
   /** By how much its clock is ahead of the database's. Null: by no more than requests of servers may differ, or not known. */
   clock_ahead_seconds: number | null
+  /** Whether its disk is almost full. */
+  disk_low: boolean
   projects: number
   copies: number
   copies_to_move: number
@@ -244,6 +246,7 @@ export async function serversWithProjects(
       select s.server_name, s.peer_url, s.draining_since is not null as draining, s.settings,
         s.sandboxes_ready, s.sandbox_problem,
         max(clock_ahead_seconds) filter (where ${isRecent(deadAfterSeconds)} and ${hasOtherClock}) as clock_ahead_seconds,
+        coalesce(bool_or(disk_low and ${isRecent(deadAfterSeconds)}), false) as disk_low,
         coalesce(bool_or(${isRecent(deadAfterSeconds)}), false) as running,
         coalesce(bool_or(i.peer_url is not null and ${isRecent(deadAfterSeconds)}), false) as keeps_projects,
         (select count(*)::integer from projects p where p.home = s.server_name) as projects,

@@ -44,7 +44,7 @@ async function live(folderId: string): Promise<Bun.Subprocess> {
     const { db, locks } = openDatabase(${JSON.stringify(app.deps.locks.options.connectionString)}, log)
     const config = { peerUrl: null, roles: { worker: true } }
     const instanceId = ${JSON.stringify(app.deps.instanceId)}
-    const deps = { config, db, locks, log, heartbeat: new Heartbeat(), now: () => new Date(), instanceId, serverName: 'first' }
+    const deps = { config, db, disk: { isLow: false }, locks, log, heartbeat: new Heartbeat(), now: () => new Date(), instanceId, serverName: 'first' }
     await startHeartbeat(deps, { folderId: ${JSON.stringify(folderId)}, onDeath: async () => {} })
     console.log('alive')`
   const child = Bun.spawn([process.execPath, '--eval', script], { stdout: 'pipe', stderr: 'inherit' })

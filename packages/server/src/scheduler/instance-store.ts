@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { hasFreeLock, isRecent } from '../db/live-instance.ts'
 import { deleteRows, insertRow } from '../db/rows.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
+import type { Deps } from '../deps.ts'
 
 export interface Instance {
   instanceId: string
@@ -17,9 +18,12 @@ export function insertInstance(db: DbOrTransaction, instanceId: string): Promise
   return insertRow(db, 'server_instances', { instance_id: instanceId, lock_taken_at: null, knows_root_key: true })
 }
 
+/** From what each heartbeat records of its server. */
+export type OwnState = Pick<Deps, 'disk' | 'now'>
+
 /** Inserts the row again when others have deleted it in a time without heartbeats. */
-export async function recordHeartbeat(db: DbOrTransaction, instance: Instance, now: Date): Promise<void> {
-  const beat = { heartbeat_at: sql<string>`now()`, clock_ahead_seconds: aheadOfDatabase(now) }
+export async function recordHeartbeat(db: DbOrTransaction, instance: Instance, own: OwnState): Promise<void> {
+  const beat = { heartbeat_at: sql<string>`now()`, ...stateOf(own) }
   await db
     .insertInto('server_instances')
     .values({ ...rowOf(instance), ...beat, lock_taken_at: null, knows_root_key: true })
@@ -29,12 +33,12 @@ export async function recordHeartbeat(db: DbOrTransaction, instance: Instance, n
 }
 
 /** From here on other servers trust the lock more than the heartbeat, so it has to be held already. */
-export async function recordLock(db: DbOrTransaction, instance: Instance, now: Date): Promise<void> {
+export async function recordLock(db: DbOrTransaction, instance: Instance, own: OwnState): Promise<void> {
   const { instance_id, ...facts } = rowOf(instance)
   const held = {
     ...facts,
     heartbeat_at: sql<string>`now()`,
-    clock_ahead_seconds: aheadOfDatabase(now),
+    ...stateOf(own),
     lock_taken_at: sql<string>`clock_timestamp()`,
     lock_lost_at: null,
   }
@@ -45,8 +49,9 @@ export async function recordLock(db: DbOrTransaction, instance: Instance, now: D
     .execute()
 }
 
-function aheadOfDatabase(now: Date) {
-  return sql<number>`round(extract(epoch from ${now}::timestamptz - clock_timestamp()))::integer`
+function stateOf({ disk, now }: OwnState) {
+  const ahead = sql<number>`round(extract(epoch from ${now()}::timestamptz - clock_timestamp()))::integer`
+  return { clock_ahead_seconds: ahead, disk_low: disk.isLow }
 }
 
 function rowOf({ instanceId, folderId, serverName, peerUrl }: Instance) {

@@ -12,7 +12,7 @@ const retryMs = 250
 /** A connection that does not answer within this time counts as lost. */
 const answerMsMax = 5_000
 
-type InstanceDeps = Pick<Deps, 'config' | 'db' | 'instanceId' | 'locks' | 'heartbeat' | 'now' | 'serverName'>
+type InstanceDeps = Pick<Deps, 'config' | 'db' | 'disk' | 'instanceId' | 'locks' | 'heartbeat' | 'now' | 'serverName'>
 
 export interface InstanceOptions {
   /** The id of the data folder, whose lock this server holds. */
@@ -49,7 +49,7 @@ export async function startHeartbeat(
         if (over.signal.aborted) return
         if (connection.isLost()) connection = await holdLock(deps, instance)
         await connection.prove()
-        await recordHeartbeat(deps.db, instance, deps.now())
+        await recordHeartbeat(deps.db, instance, deps)
         if (peerUrl !== null && (await liveAgain(deps.db, serverName, config.replica !== 'none')))
           deps.log.warn('the projects of this server were taken over while it was paused; it goes on without them')
         deps.heartbeat.recorded()
@@ -84,7 +84,8 @@ interface LockedConnection {
 }
 
 /** On a connection of its own: one of the pool would have to wait while others use all of them. */
-async function holdLock({ db, locks, heartbeat, now }: InstanceDeps, instance: Instance): Promise<LockedConnection> {
+async function holdLock(deps: InstanceDeps, instance: Instance): Promise<LockedConnection> {
+  const { db, locks, heartbeat } = deps
   const client = new pg.Client(locks.options)
   let isLost = false
   const lost = Promise.withResolvers<void>()
@@ -110,7 +111,7 @@ async function holdLock({ db, locks, heartbeat, now }: InstanceDeps, instance: I
   // Another server holds it only for the moment in which it checks whether it is free.
   await orLose(client.connect())
   await query(`select pg_advisory_lock(hashtextextended('svc instance ' || $1::uuid::text, 0))`, [instance.instanceId])
-  await orLose(recordLock(db, instance, now()))
+  await orLose(recordLock(db, instance, deps))
   heartbeat.lockTaken()
   return { lost: lost.promise, isLost: () => isLost, prove: () => query('select 1', []), release: () => lose() }
 }

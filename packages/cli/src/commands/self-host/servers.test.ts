@@ -115,6 +115,7 @@ const facts = {
   sandboxes: 'ready' as const,
   sandbox_problem: null,
   clock_ahead_seconds: null as number | null,
+  disk_low: false,
   different_settings: [],
   copies: 0,
   copies_to_move: 0,
@@ -166,15 +167,17 @@ test('self-host servers names what is wrong with each server', async () => {
         { ...server, name: 'server-1' },
         { ...server, ...broken, name: 'server-2', different_settings },
         { ...server, name: 'server-3', clock_ahead_seconds: -300 },
+        { ...server, name: 'server-4', disk_low: true },
       ],
     }),
   })
   const { code, stdout, stderr } = await svc(['self-host', 'servers'], { service })
   expect(code).toBe(0)
   expect(stdout).toMatch(
-    /server-1\s+running\s+0[^]*server-2\s+running, no sandboxes\s+0[^]*server-3\s+running, wrong clock/,
+    /server-1\s+running\s+0[^]*server-2\s+running, no sandboxes\s+0[^]*server-3\s+running, wrong clock\s+0[^]*server-4\s+running, full disk/,
   )
   expect(stderr).toContain('The clock of server-3 is 300 seconds behind that of the database. The other servers refuse')
+  expect(stderr).toContain('The disk of server-4 is almost full, so it gets no projects')
   expect(stderr).toContain(
     'server-2 cannot start sandboxes, so it gets no projects while another server can: bubblewrap',
   )

@@ -64,11 +64,15 @@ export function warnNotRunning({ out, next }: Context, names: string[]): void {
 }
 
 function showProblems({ out }: Context, servers: Listed[]): void {
-  for (const { name, sandbox_problem, clock_ahead_seconds: seconds, different_settings } of servers) {
+  for (const { name, sandbox_problem, clock_ahead_seconds: seconds, disk_low, different_settings } of servers) {
     // Servers of earlier versions say none of these.
     if (seconds != null)
       out.warn(
         `The clock of ${name} is ${Math.abs(seconds)} seconds ${seconds > 0 ? 'ahead of' : 'behind'} that of the database. The other servers refuse its requests, and it gets no projects while another server can take them. Synchronize it on that machine: timedatectl set-ntp true`,
+      )
+    if (disk_low)
+      out.warn(
+        `The disk of ${name} is almost full, so it gets no projects while another server can take them. Free space in its data folder.`,
       )
     if (sandbox_problem != null)
       out.warn(`${name} cannot start sandboxes, so it gets no projects while another server can: ${sandbox_problem}`)
@@ -97,13 +101,15 @@ interface State {
   draining: boolean
   sandboxes?: 'ready' | 'missing' | null
   clock_ahead_seconds?: number | null
+  disk_low?: boolean
 }
 
-function stateOf({ running, reachable, keeps_projects, draining, sandboxes, clock_ahead_seconds }: State) {
+function stateOf({ running, reachable, keeps_projects, draining, sandboxes, clock_ahead_seconds, disk_low }: State) {
   if (!running) return red('not running')
   if (reachable === false) return red('not reachable')
   if (draining) return yellow('draining')
   if (clock_ahead_seconds != null) return yellow('running, wrong clock')
+  if (disk_low) return yellow('running, full disk')
   if (sandboxes === 'missing') return yellow('running, no sandboxes')
   return keeps_projects ? green('running') : green('running, keeps no projects')
 }

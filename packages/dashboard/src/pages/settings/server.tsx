@@ -146,11 +146,13 @@ function stateOf({
   keeps_projects: keeps,
   sandboxes,
   clock_ahead_seconds,
+  disk_low,
 }: Server): string {
   if (!running) return 'not running'
   if (reachable === false) return 'not reachable'
   if (draining) return 'draining'
   if (clock_ahead_seconds != null) return 'running, wrong clock'
+  if (disk_low) return 'running, full disk'
   if (sandboxes === 'missing') return 'running, no sandboxes'
   return keeps ? 'running' : 'running, keeps no projects'
 }

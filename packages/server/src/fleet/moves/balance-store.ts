@@ -13,6 +13,8 @@ export interface ServerLoad {
   has_sandboxes: boolean
   /** Whether other servers refuse its requests. */
   has_other_clock: boolean
+  /** Whether its disk is almost full, so that it accepts no new work. */
+  disk_low: boolean
   /** How long it runs already. */
   minutes: number
 }
@@ -22,6 +24,7 @@ export async function loads(db: DbOrTransaction, deadAfterSeconds: number): Prom
   const { rows } = await sql<ServerLoad>`
     select s.server_name, s.draining_since is not null as is_draining,
       s.sandboxes_ready is not false as has_sandboxes, bool_or(${hasOtherClock}) as has_other_clock,
+      bool_or(i.disk_low is true) as disk_low,
       extract(epoch from now() - min(i.started_at))::float8 / 60 as minutes,
       (select count(*)::integer from projects p where p.home = s.server_name) as projects
     from servers s join server_instances i on i.server_name = s.server_name

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
 import { deleteRows, insertRow, listRows, updateRows } from '../../db/rows.ts'
 import { makeTestApp, type TestApp } from '../../testing.ts'
 import { balanceServers } from './balance.ts'
@@ -98,4 +99,17 @@ test('a server whose clock differs is left out, drained or not', async () => {
   // All differ from the database, so it is the clock of the database that is wrong.
   await clock('cyd', 90)
   expect((await begins()).map(([from]) => from)).toEqual(['bob'])
+})
+
+test('a server whose disk is almost full takes no project while another one can', async () => {
+  const { db } = app.deps
+  await deleteRows(db, 'project_moves', {})
+  await updateRows(db, 'server_instances', {}, { clock_ahead_seconds: null })
+  for (const full of ['here', 'cyd']) {
+    await updateRows(db, 'server_instances', {}, { disk_low: sql`server_name = ${full}` })
+    await balanceServers(app.deps)
+    const other = full === 'here' ? 'cyd' : 'here'
+    expect(await listRows(db, 'project_moves', {})).toMatchObject([{ from_server: 'bob', to_server: other }])
+    await deleteRows(db, 'project_moves', {})
+  }
 })

@@ -62,10 +62,12 @@ export function chooseBalance(servers: ServerLoad[]): Choice | null {
   return isUnequal ? { from: fullest.server_name, to: emptiest.server_name } : null
 }
 
-/** Those whose sandboxes cannot start take projects only where no other server can. */
+/** Those whose disk is almost full, or whose sandboxes cannot start, take projects only where no other server can. */
 function takers(servers: ServerLoad[]): ServerLoad[] {
-  const able = servers.filter(({ has_sandboxes }) => has_sandboxes)
-  return able.length > 0 ? able : servers
+  const roomy = servers.filter(({ disk_low }) => !disk_low)
+  const open = roomy.length > 0 ? roomy : servers
+  const able = open.filter(({ has_sandboxes }) => has_sandboxes)
+  return able.length > 0 ? able : open
 }
 
 /** One that has to wait for its projects holds up no other. */

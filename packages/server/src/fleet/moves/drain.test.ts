@@ -96,7 +96,15 @@ test('a stopped server is listed while it keeps projects or copies of projects',
 
 test('projects move only between settled servers that keep clearly unequal numbers', () => {
   const server = (server_name: string, projects: number, more: object = {}) => ({
-    ...{ server_name, projects, is_draining: false, has_sandboxes: true, has_other_clock: false, minutes: 60 },
+    ...{
+      server_name,
+      projects,
+      is_draining: false,
+      has_sandboxes: true,
+      has_other_clock: false,
+      disk_low: false,
+      minutes: 60,
+    },
     ...more,
   })
   expect(chooseBalance([server('ada', 10), server('bob', 0)])).toEqual({ from: 'ada', to: 'bob' })

@@ -40,6 +40,7 @@ export async function listServers(
         sandboxes,
         sandbox_problem,
         clock_ahead_seconds: row.clock_ahead_seconds,
+        disk_low: row.disk_low,
         different_settings: differencesAt(row, deps),
         unmovable: unmovable
           .filter(({ home }) => home === name)

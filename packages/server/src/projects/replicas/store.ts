@@ -168,14 +168,14 @@ export interface Keeper {
 
 const keepers = (deadAfterSeconds: number) => sql`
   select i.server_name, max(i.peer_url) as peer_url, bool_or(s.draining_since is not null) as is_draining,
-    bool_or(s.sandboxes_ready is false) as lacks_sandboxes
+    bool_or(s.sandboxes_ready is false) as lacks_sandboxes, bool_or(i.disk_low is true) as disk_low
   from server_instances i join servers s using (server_name)
   where i.peer_url is not null and s.keeps_replicas and s.taken_over_at is null and ${isRecent(deadAfterSeconds)}
   group by i.server_name`
 
 /**
  * Running servers that may keep copies, those with the fewest first, without this one. A take-over leaves a project where
- * its copy is, so those whose sandboxes cannot start, and draining ones, come last.
+ * its copy is, so those whose sandboxes cannot start, whose disk is almost full, and draining ones, come last.
  */
 export async function liveKeepers(
   db: DbOrTransaction,
@@ -183,7 +183,7 @@ export async function liveKeepers(
 ): Promise<Keeper[]> {
   const { rows } = await sql<Keeper>`
     select k.server_name, k.peer_url, k.is_draining from (${keepers(deadAfterSeconds)}) k where k.server_name <> ${serverName}
-    order by k.is_draining, k.lacks_sandboxes, (select count(*) from project_replicas r where r.server = k.server_name), random()`.execute(
+    order by k.is_draining, k.disk_low, k.lacks_sandboxes, (select count(*) from project_replicas r where r.server = k.server_name), random()`.execute(
     db,
   )
   return rows
