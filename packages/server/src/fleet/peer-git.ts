@@ -6,7 +6,14 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { mkdir, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { ServiceError } from '@svc/contract'
-import { type CopyManifest, fetchCopy, parseCopyManifest, readCopyManifest, serveGitRequest } from '@svc/git'
+import {
+  type CopyManifest,
+  fetchCopy,
+  parseCopyManifest,
+  readCopyManifest,
+  serveGitRequest,
+  storeBytes,
+} from '@svc/git'
 import type { Deps } from '../deps.ts'
 import type { App } from '../http/mount.ts'
 import { replyError } from '../http/reply-error.ts'
@@ -58,7 +65,10 @@ export function peerGitRoutes(app: App, deps: PeerDeps): void {
         if (project === null) throw new ServiceError('not_found', 'There is no such project.')
         const dir = storedDir(deps, project)
         if (path === 'manifest')
-          return Response.json({ manifest: await readCopyManifest(dir, await rootsOf(deps.db, projectId)) })
+          return Response.json({
+            manifest: await readCopyManifest(dir, await rootsOf(deps.db, projectId)),
+            bytes: await storeBytes(dir),
+          })
         const { headers, body, signal } = c.req.raw
         const asked = { method: c.req.method, query: new URL(c.req.url).searchParams, headers, body, signal }
         return await serveGitRequest(
@@ -87,6 +97,11 @@ export class PeerRepository {
 
   /** Null: that server has no repository of the project, such as a mirror that was never fetched. */
   async manifest(signal: AbortSignal): Promise<CopyManifest | null> {
+    return (await this.describe(signal)).manifest
+  }
+
+  /** With the size of its objects. A server of an earlier version does not say it (0). */
+  async describe(signal: AbortSignal): Promise<{ manifest: CopyManifest | null; bytes: number }> {
     const { username, password } = this.#credential()
     const headers = { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` }
     const late = AbortSignal.timeout(manifestMsMax)
@@ -96,11 +111,11 @@ export class PeerRepository {
       ...fetchTrust(this.#deps.peerTls, this.#peer),
     })
     if (!answer.ok) throw new Error(`${this.#peer.server_name} answered ${answer.status} to a request for a copy.`)
-    const { manifest } = (await answer.json()) as { manifest: unknown }
-    if (manifest === null) return null
+    const { manifest, bytes = 0 } = (await answer.json()) as { manifest: unknown; bytes?: number }
+    if (manifest === null) return { manifest, bytes }
     const parsed = parseCopyManifest(manifest)
     if (parsed === null) throw new Error(`${this.#peer.server_name} sent no list of refs.`)
-    return parsed
+    return { manifest: parsed, bytes }
   }
 
   async fetchInto(dir: string, manifest: CopyManifest, signal: AbortSignal) {

@@ -1,7 +1,16 @@
 /** The part of the server that a project moves to: it copies the repository, and takes the project once it has all of it. */
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { type CopyManifest, finishCopy, isSameCopy, placeCopy, readCopyManifest } from '@svc/git'
+import { sizeText } from '@svc/contract'
+import {
+  type CopyManifest,
+  finishCopy,
+  isDiskFull,
+  isSameCopy,
+  placeCopy,
+  readCopyManifest,
+  storeBytes,
+} from '@svc/git'
 import type { Deps } from '../../deps.ts'
 import '../../failpoint.ts'
 import { switchHome } from '../../projects/home-store.ts'
@@ -32,9 +41,11 @@ export async function copyOnce(deps: Deps, move: MoveRow, signal: AbortSignal): 
   const source = await sourceOf(deps, move)
   if (source === null) return waitFor(deps, move, `${move.from_server} is not running.`)
   const began = performance.now()
-  const manifest = await source.manifest(signal)
-  if (manifest !== null) await fetchPass(deps, move, { source, manifest, signal })
-  else if ((await getProjectOrDeleted(deps.db, move.project_id))?.managed === true) {
+  const { manifest, bytes } = await source.describe(signal)
+  if (manifest !== null) {
+    const problem = (await lackOfSpace(deps, move, bytes)) ?? (await fillRoom(deps, move, { source, manifest, signal }))
+    if (problem !== null) return giveUp(deps, move, problem)
+  } else if ((await getProjectOrDeleted(deps.db, move.project_id))?.managed === true) {
     const error = `${move.from_server} has no repository of this project.`
     return void (await undoMove(deps, move, { error, again: false }))
   }
@@ -44,6 +55,30 @@ export async function copyOnce(deps: Deps, move: MoveRow, signal: AbortSignal): 
   if (move.phase === 'copying' && isSmall)
     await setPhase(deps.db, move, 'copying', { phase: 'copied', passes, error: null })
   else await noteProgress(deps.db, move, { passes, progress_at: deps.now() })
+}
+
+/** Null: what is still to copy fits. */
+async function lackOfSpace({ config, disk }: Deps, move: MoveRow, bytes: number): Promise<string | null> {
+  const missing = bytes - (await storeBytes(roomOf({ config }, move.project_id)))
+  const free = disk.freeBytes - disk.minFreeBytes
+  if (missing <= free) return null
+  return `The repository needs ${sizeText(missing)}, and the disk of ${move.to_server} has ${sizeText(free)} for it.`
+}
+
+/** Null: the pass is done. Otherwise why the disk cannot take it. */
+async function fillRoom(deps: Deps, move: MoveRow, pass: Pass): Promise<string | null> {
+  try {
+    await fetchPass(deps, move, pass)
+    return null
+  } catch (error) {
+    if (!isDiskFull(error)) throw error
+    return `The disk of ${move.to_server} became full while the repository was copied.`
+  }
+}
+
+/** Leaves nothing of the copy on a disk that lacks the space. */
+async function giveUp(deps: Deps, move: MoveRow, error: string): Promise<void> {
+  if (await undoMove(deps, move, { error, again: false })) await removeRoom(deps, move.project_id)
 }
 
 /** The last pass, the comparison and the switch: nothing is acknowledged for the project meanwhile. */
