@@ -84,13 +84,8 @@ export const status = command({
     const stopped = server === null ? await whyStopped(ctx, left) : null
     if (out.json)
       return out.document({
-        ...{
-          running: server !== null,
-          ready: atUrl !== null,
-          paused,
-          facts: ready,
-          last_error: stopped?.error ?? null,
-        },
+        ...{ running: server !== null, ready: atUrl !== null, paused, facts: ready },
+        last_error: stopped?.error ?? null,
         server: server === null ? null : { ...info, ...server },
         answers_at: own?.url ?? null,
         ...{ started_by_self_host: started !== null, left },
@@ -137,14 +132,22 @@ export const status = command({
       out.note(
         `Until its database answers, the server refuses requests (503). To examine it: ${ctx.next('svc self-host doctor')}`,
       )
-    if (untrusted !== null)
-      out.note(`The certificate of ${server.url} is not trusted by this client: ${untrusted}. ${trustHint}`)
-    else if (own !== null)
-      out.note(
-        `The server answers at ${own.url}, its own port. Look at the balancer or proxy of ${server.url}, and whether this machine reaches that address.`,
-      )
+    noteAddress(ctx, { url: server.url, untrusted, own })
   },
 })
+
+/** Why its public address does not lead to it from here. */
+function noteAddress(
+  { out }: Context,
+  { url, untrusted, own }: { url: string | null; untrusted: string | null; own: { url: string } | null },
+): void {
+  if (untrusted !== null)
+    out.note(`The certificate of ${url} is not trusted by this client: ${untrusted}. ${trustHint}`)
+  else if (own !== null)
+    out.note(
+      `The server answers at ${own.url}, its own port. Look at the balancer or proxy of ${url}, and whether this machine reaches that address.`,
+    )
+}
 
 const distrusted = yellow('running, and the certificate of its public address is not trusted here')
 
