@@ -39,7 +39,9 @@ export async function withPostgres<T>(work: (url: string, home: string) => Promi
   const home = await mkdtemp(join(tmpdir(), 'svc-torture-home-'))
   const quiet = { info() {}, debug() {}, error: (_: object, message: string) => process.stderr.write(`${message}\n`) }
   await layDatabase(home)
-  const cluster = await startEmbeddedPostgres({ dataDir: join(home, 'postgres'), log: quiet })
+  // Its own limit is that of one server.
+  const settings = { max_connections: '200' }
+  const cluster = await startEmbeddedPostgres({ dataDir: join(home, 'postgres'), log: quiet, settings })
   try {
     return await work(cluster.connectionString, home)
   } finally {
