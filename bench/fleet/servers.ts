@@ -8,6 +8,7 @@ import { makeToken } from '@svc/contract'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../packages/server/src/db/embedded/postgres.ts'
 import { freePort } from '../../packages/git/src/testing.ts'
 import { program, removeFolder, ServerProcess } from '../../test/e2e/harness.ts'
+import { sharedSettings } from '../../test/e2e/one-of-three.ts'
 import { processorMsOf } from '../report/processes.ts'
 import { SandboxHost } from './sandbox-host.ts'
 
@@ -91,13 +92,9 @@ export class Fleet {
     await client.query('create extension pg_stat_statements')
     const token = makeToken((bytes) => randomBytes(bytes))
     const env = {
-      PATH: process.env.PATH ?? '',
-      HOME: dir,
-      DATABASE_URL: postgres.connectionString,
-      SVC_MASTER_KEY_FILE: join(dir, 'master.key'),
+      ...sharedSettings(dir, postgres.connectionString),
       SVC_PUBLIC_URL: 'http://127.0.0.1:8420',
       SVC_BOOTSTRAP_TOKEN: token,
-      SVC_LOG: 'json',
       SVC_WARM_SANDBOXES: '0',
       SVC_SANDBOX_DRIVER: 'none',
       ...settings,

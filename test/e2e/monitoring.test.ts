@@ -10,7 +10,7 @@ import { freePort } from '@svc/git/testing'
 import { migrate } from '../../packages/server/src/db/migrate.ts'
 import { createTestDatabase, withClient } from '../../packages/server/src/db/testing-cluster.ts'
 import { makeFirstCommit, removeFolder, root, until } from './harness.ts'
-import { OneOfThree } from './one-of-three.ts'
+import { OneOfThree, sharedSettings } from './one-of-three.ts'
 
 setDefaultTimeout(180_000)
 
@@ -44,14 +44,10 @@ let prometheusUrl: string
 async function startServers(): Promise<void> {
   database = await createTestDatabase({ name: 'monitoring', prepare: migrate })
   const env = {
-    PATH: process.env.PATH ?? '',
-    HOME: dir,
-    DATABASE_URL: database.url,
-    SVC_MASTER_KEY_FILE: join(dir, 'master.key'),
+    ...sharedSettings(dir, database.url),
     SVC_PUBLIC_URL: 'http://127.0.0.1:8420',
     SVC_BOOTSTRAP_TOKEN: makeToken((count) => randomBytes(count)),
     SVC_METRICS_TOKEN: metricsToken,
-    SVC_LOG: 'json',
     SVC_SANDBOX_DRIVER: 'none',
     SVC_REPLICA: 'none',
   }
@@ -110,10 +106,10 @@ async function query(expr: string, at = Date.now()): Promise<Labels[]> {
   return result.map(({ metric }) => metric)
 }
 
-/** What does not fail or wait has series, too. */
+/** Jobs and queues have series also while nothing fails or waits. */
 const withoutThreshold = (expr: string) => expr.replace(/ (?:==|[<>]) [\d.* ]+$/, '')
 
-/** What has no series, or series that lack a label which its text names. */
+/** Lists those without series, or whose series lack a label that their text names. */
 async function lacking(asked: { name: string; expr: string; text: string; labels: RegExp }[]): Promise<string[]> {
   const found: string[] = []
   for (const { name, expr, text, labels } of asked) {

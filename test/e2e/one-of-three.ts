@@ -5,6 +5,17 @@ import { join } from 'node:path'
 import { freePort } from '@svc/git/testing'
 import { program, run, ServerProcess } from './harness.ts'
 
+/** What every server of one database has. */
+export function sharedSettings(dir: string, databaseUrl: string) {
+  return {
+    PATH: process.env.PATH ?? '',
+    HOME: dir,
+    DATABASE_URL: databaseUrl,
+    SVC_MASTER_KEY_FILE: join(dir, 'master.key'),
+    SVC_LOG: 'json',
+  }
+}
+
 export class OneOfThree extends ServerProcess {
   readonly name: string
   readonly #env: Record<string, string>

@@ -227,7 +227,7 @@ test('every command names the file of a saved setting that the server refuses, a
       expect(stderr).toContain(`svc self-host env ${fix}`)
   }
   expect((await svc('self-host', 'env', 'ls')).stderr).toContain('The server would not start: SVC_ROLES')
-  // What needs no valid settings goes on.
+  // Commands that need no valid settings go on.
   const doctor = await svc('self-host', 'doctor')
   expect([doctor.code, doctor.stdout]).toEqual([1, expect.stringContaining('✗ SVC_ROLES: The next start fails: ')])
   expect(doctor.stdout).toContain(`SVC_ROLES is saved in ${file('self-host.env')}. svc self-host env set SVC_ROLES=`)

@@ -10,6 +10,7 @@ import { migrate } from '../../packages/server/src/db/migrate.ts'
 import { createTestDatabase, withClient } from '../../packages/server/src/db/testing-cluster.ts'
 import { document } from './document.ts'
 import { gatewayOf, git, makeFirstCommit, program, removeFolder, run, ServerProcess, until } from './harness.ts'
+import { sharedSettings } from './one-of-three.ts'
 
 setDefaultTimeout(120_000)
 
@@ -53,12 +54,9 @@ beforeAll(async () => {
   database = await createTestDatabase({ name: 'backups', prepare: migrate })
   dir = await mkdtemp(join(tmpdir(), 'svc-backups-'))
   const env = {
-    PATH: process.env.PATH ?? '',
-    DATABASE_URL: database.url,
-    SVC_MASTER_KEY_FILE: join(dir, 'master.key'),
+    ...sharedSettings(dir, database.url),
     SVC_PUBLIC_URL: 'http://127.0.0.1:8420',
     SVC_BOOTSTRAP_TOKEN: makeToken((count) => randomBytes(count)),
-    SVC_LOG: 'json',
     SVC_SANDBOX_DRIVER: 'none',
     SVC_REPLICA: 'none',
   }

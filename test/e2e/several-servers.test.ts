@@ -10,7 +10,7 @@ import { migrate } from '../../packages/server/src/db/migrate.ts'
 import { createTestDatabase, withClient } from '../../packages/server/src/db/testing-cluster.ts'
 import { type Balancer, startBalancer } from './balancer.ts'
 import { gatewayOf, git, removeFolder, until } from './harness.ts'
-import { bytesOf, OneOfThree, openStream } from './one-of-three.ts'
+import { bytesOf, OneOfThree, openStream, sharedSettings } from './one-of-three.ts'
 
 const minute = 60_000
 
@@ -30,14 +30,10 @@ beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'svc-three-'))
   token = makeToken((count) => randomBytes(count))
   const env = {
-    PATH: process.env.PATH ?? '',
-    HOME: dir,
-    DATABASE_URL: database.url,
-    SVC_MASTER_KEY_FILE: join(dir, 'master.key'),
+    ...sharedSettings(dir, database.url),
     SVC_PUBLIC_URL: balancer.url,
     SVC_TRUSTED_PROXIES: 'loopback',
     SVC_BOOTSTRAP_TOKEN: token,
-    SVC_LOG: 'json',
     SVC_WARM_SANDBOXES: '0',
     SVC_SANDBOX_LEASE_SECONDS: '300',
   }

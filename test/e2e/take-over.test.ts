@@ -9,6 +9,7 @@ import { freePort } from '@svc/git/testing'
 import { migrate } from '../../packages/server/src/db/migrate.ts'
 import { createTestDatabase, withClient } from '../../packages/server/src/db/testing-cluster.ts'
 import { gatewayOf, git, program, removeFolder, run, ServerProcess, until } from './harness.ts'
+import { sharedSettings } from './one-of-three.ts'
 
 const minute = 60_000
 
@@ -40,13 +41,9 @@ beforeAll(async () => {
   database = await createTestDatabase({ name: 'two', prepare: migrate })
   dir = await mkdtemp(join(tmpdir(), 'svc-two-'))
   const env = {
-    PATH: process.env.PATH ?? '',
-    HOME: dir,
-    DATABASE_URL: database.url,
-    SVC_MASTER_KEY_FILE: join(dir, 'master.key'),
+    ...sharedSettings(dir, database.url),
     SVC_PUBLIC_URL: 'http://127.0.0.1:8420',
     SVC_BOOTSTRAP_TOKEN: makeToken((count) => randomBytes(count)),
-    SVC_LOG: 'json',
     SVC_WARM_SANDBOXES: '0',
     SVC_SANDBOX_LEASE_SECONDS: '30',
   }
@@ -74,7 +71,7 @@ interface Session {
 const hasSaid = async (at: string, text: string) =>
   JSON.stringify(await bob.send('GET', `${at}/transcript`)).includes(text)
 
-/** What the newest start says about saved work. */
+/** The newest start says this about saved work. */
 async function returnedIn(at: string) {
   type Step = { name: string; error: string | null; note: string | null }
   const { phases } = await bob.send<{ phases: Step[] }>('GET', `${at}/timeline`)
@@ -142,7 +139,7 @@ test(
     await until('the session to go on', () => hasSaid(at, 'again-23'))
     expect(await returnedIn(at)).toMatchObject([{ error: null, note: expect.stringContaining(last.saved_at) }])
 
-    // What was saved before the take-over does not come back over what came after it.
+    // Work that was saved before the take-over does not come back over later work.
     await bob.send('POST', `${at}/prompt`, { text: script('echo newer > left.txt && echo new-$((30 + 4))') })
     await until('newer work', () => hasSaid(at, 'new-34'))
     await bob.send('POST', `${at}/stop`)
