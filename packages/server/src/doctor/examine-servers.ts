@@ -3,6 +3,7 @@ import { type Finding, good, missing, weak } from '@svc/sandbox'
 import type { Config } from '../config.ts'
 import type { Db, DbOrTransaction } from '../db/schema.ts'
 import { differenceText, isDraining, ownAddressProblem, unlikeServers } from '../fleet/facts.ts'
+import { aheadText } from '../fleet/other-clock.ts'
 import { PeerTls } from '../fleet/peer-tls.ts'
 import type { AskingDeps } from '../fleet/reachable.ts'
 import { keptServerName, readServerName } from '../fleet/server-name.ts'
@@ -74,7 +75,7 @@ export async function examineFleet(config: Config, db: Db): Promise<Finding[]> {
     ...apart.map(({ name, seconds }) =>
       weak(
         'clock',
-        `that of ${name} is ${Math.abs(seconds)} seconds ${seconds > 0 ? 'ahead of' : 'behind'} the database's, so the other servers refuse its requests, and it gets no projects while another server can`,
+        `that of ${name} is ${aheadText(seconds)} the database's, so the other servers refuse its requests, and it gets no projects while another server can`,
         `Synchronize the clock on the machine of ${name}: timedatectl set-ntp true`,
       ),
     ),

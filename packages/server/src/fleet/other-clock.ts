@@ -1,4 +1,4 @@
-/** Servers refuse a request of one whose clock differs: it can be an old one that somebody sends again. */
+/** Servers refuse a request of a server whose clock differs: somebody can have kept the request and send it again. */
 import { LRUCache } from 'lru-cache'
 import type { Deps } from '../deps.ts'
 
@@ -10,7 +10,12 @@ export interface OtherClock {
 }
 
 export function clockText({ of, than, seconds }: OtherClock): string {
-  return `The clock of ${of} is ${Math.abs(seconds)} seconds ${seconds > 0 ? 'ahead of' : 'behind'} that of ${than}; servers accept one minute.`
+  return `The clock of ${of} is ${aheadText(seconds)} that of ${than}; servers accept one minute.`
+}
+
+/** Such as `300 seconds behind`, for a negative number. */
+export function aheadText(seconds: number): string {
+  return `${Math.abs(seconds)} seconds ${seconds > 0 ? 'ahead of' : 'behind'}`
 }
 
 export const synchronizeBoth =

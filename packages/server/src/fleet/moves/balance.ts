@@ -38,8 +38,13 @@ export async function balanceServers(deps: BalanceDeps): Promise<void> {
 
 /** Servers with another clock can neither hand over a project nor take one. When all differ, it is the database's that does. */
 function ofOneClock(servers: ServerLoad[]): ServerLoad[] {
-  const alike = servers.filter(({ has_other_clock }) => !has_other_clock)
-  return alike.length > 0 ? alike : servers
+  return preferred(servers, ({ has_other_clock }) => !has_other_clock)
+}
+
+/** Those that pass, or all when none does. */
+function preferred(servers: ServerLoad[], test: (server: ServerLoad) => boolean): ServerLoad[] {
+  const passing = servers.filter(test)
+  return passing.length > 0 ? passing : servers
 }
 
 interface Choice {
@@ -64,10 +69,8 @@ export function chooseBalance(servers: ServerLoad[]): Choice | null {
 
 /** Those whose disk is almost full, or whose sandboxes cannot start, take projects only where no other server can. */
 function takers(servers: ServerLoad[]): ServerLoad[] {
-  const roomy = servers.filter(({ disk_low }) => !disk_low)
-  const open = roomy.length > 0 ? roomy : servers
-  const able = open.filter(({ has_sandboxes }) => has_sandboxes)
-  return able.length > 0 ? able : open
+  const roomy = preferred(servers, ({ disk_low }) => !disk_low)
+  return preferred(roomy, ({ has_sandboxes }) => has_sandboxes)
 }
 
 /** One that has to wait for its projects holds up no other. */
