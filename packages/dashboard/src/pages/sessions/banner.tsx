@@ -5,7 +5,7 @@ import { useWriteRefusal } from '../../components/role.ts'
 import { Button } from '../../ui/form.tsx'
 import { Notice } from '../../ui/layout.tsx'
 import { Command, Time } from '../../ui/text.tsx'
-import { pathOf, type Session, unfinishedWork } from './queries.ts'
+import { pathOf, type Session, type UnfinishedWork, unfinishedWork } from './queries.ts'
 
 export function Banner({ session, busy }: { session: Session; busy: boolean }) {
   const { data: saved } = useQuery(unfinishedWork(session))
@@ -58,18 +58,7 @@ type Recovery = ReturnType<typeof useSend>
 type Saved = NonNullable<ReturnType<typeof unfinishedOf>>
 
 /** A running session that was not restarted still has the saved work in its work tree. */
-function unfinishedOf(
-  { status, sandbox }: Session,
-  saved:
-    | {
-        saved_at: string | null
-        files: number
-        generation: number | null
-        unpushed_commits: number
-        returns?: boolean | undefined
-      }
-    | undefined,
-) {
+function unfinishedOf({ status, sandbox }: Session, saved: UnfinishedWork | undefined) {
   if (saved === undefined || saved.saved_at === null) return null
   return status === 'running' && saved.generation === sandbox?.generation
     ? null
@@ -79,10 +68,7 @@ function unfinishedOf(
 /** The work of the session that this one continues, or that of a lost server, is put into the work tree by the server, and counts as saved here a moment later. */
 const applyMs = 60_000
 
-function isStillApplied(
-  { status, sandbox, created_at: at }: Session,
-  saved: { generation: number | null; returns?: boolean | undefined } | undefined,
-): boolean {
+function isStillApplied({ status, sandbox, created_at: at }: Session, saved: UnfinishedWork | undefined): boolean {
   if (status === 'running' && saved?.returns === true) return true
   return saved?.generation === 0 && sandbox?.generation === 1 && Date.now() - Date.parse(at) < applyMs
 }

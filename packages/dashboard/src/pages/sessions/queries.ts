@@ -145,6 +145,8 @@ export const usage = (session: Session, busy: boolean) =>
     { placeholderData: keepPreviousData, refetchInterval: busy ? 2 * busyMs : false },
   )
 
+export type UnfinishedWork = Reply<`${typeof one}/wip`>
+
 export const unfinishedWork = (session: Session) =>
   read([...keyOf(session), 'unfinished-work'], `${one}/wip`, { path: pathOf(session) }, { refetchInterval: 15_000 })
 

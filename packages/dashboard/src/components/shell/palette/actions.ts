@@ -11,59 +11,40 @@ import { signOut } from '../sign-out.ts'
 import type { Go } from './pages.ts'
 import type { Target } from './target.ts'
 
+type Action = Omit<Target, 'kind'>
+
 export function useActions(current: Project | undefined, go: Go): Target[] {
   const { pathname, search } = useLocation()
   const refusal = useWriteRefusal(current?.account_id ?? '')
   // The pages that answer `?`.
   const hasKeys = pathname === paths.home || (/\/change-requests\/\d+$/.test(pathname) && search.tab === 'files')
-  return [
+  const actions: Action[] = [
     ...(current === undefined || refusal !== null ? [] : inProject(current, go)),
-    {
-      kind: 'action',
-      value: 'new-project',
-      label: 'New project',
-      Icon: Plus,
-      where: '',
-      run: () => go(paths.newProject),
-    },
+    { value: 'new-project', label: 'New project', Icon: Plus, where: '', run: () => go(paths.newProject) },
     ...(hasKeys ? [shortcuts] : []),
     ...appearance(),
-    {
-      kind: 'action',
-      value: 'sign-out',
-      label: 'Sign out',
-      Icon: LogOut,
-      where: '',
-      also: 'log out logout',
-      run: signOut,
-    },
+    { value: 'sign-out', label: 'Sign out', Icon: LogOut, where: '', also: 'log out logout', run: signOut },
   ]
+  return actions.map((action) => ({ kind: 'action', ...action }))
 }
 
-const inProject = ({ name, slug: project }: Project, go: Go): Target[] => [
+const inProject = ({ name, slug: project }: Project, go: Go): Action[] => [
   {
-    ...{
-      kind: 'action',
-      value: 'new-session',
-      label: 'New session',
-      Icon: MessageSquarePlus,
-      where: name,
-      also: 'start agent',
-    },
+    ...{ value: 'new-session', label: 'New session', Icon: MessageSquarePlus, where: name, also: 'start agent' },
     run: () => go(paths.sessions, { project }),
   },
   {
-    ...{ kind: 'action', value: 'new-cr', label: 'New change request', Icon: Plus, where: name },
+    ...{ value: 'new-cr', label: 'New change request', Icon: Plus, where: name },
     run: () => go(paths.newChangeRequest, { project }),
   },
 ]
 
-const shortcuts: Target = {
-  ...{ kind: 'action', value: 'shortcuts', label: 'Show keyboard shortcuts', Icon: Keyboard, where: '', also: 'help' },
+const shortcuts: Action = {
+  ...{ value: 'shortcuts', label: 'Show keyboard shortcuts', Icon: Keyboard, where: '', also: 'help' },
   run: showShortcuts,
 }
 
-function appearance(): Target[] {
+function appearance(): Action[] {
   const themes = [
     ['light', 'Use the light theme', Sun],
     ['dark', 'Use the dark theme', Moon],
@@ -76,14 +57,14 @@ function appearance(): Target[] {
   return [
     ...themes
       .filter(([each]) => each !== theme())
-      .map(([each, label, Icon]): Target => ({
-        ...{ kind: 'action', value: `theme-${each}`, label, Icon, where: '', also: 'switch appearance mode' },
+      .map(([each, label, Icon]): Action => ({
+        ...{ value: `theme-${each}`, label, Icon, where: '', also: 'switch appearance mode' },
         run: () => applyTheme(each),
       })),
     ...densities
       .filter(([each]) => each !== density())
-      .map(([each, label, Icon]): Target => ({
-        ...{ kind: 'action', value: `density-${each}`, label, Icon, where: '', also: 'switch appearance density' },
+      .map(([each, label, Icon]): Action => ({
+        ...{ value: `density-${each}`, label, Icon, where: '', also: 'switch appearance density' },
         run: () => applyDensity(each),
       })),
   ]

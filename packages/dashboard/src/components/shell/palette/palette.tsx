@@ -38,7 +38,7 @@ export default function Palette({
   const { current, all } = useCurrentProject()
   const { groups, pin, ...server } = useGroups(text, current, all)
   const [failed, setFailed] = useState<unknown>(null)
-  /** Of the selected row. Not the row itself, which is another object after each render. */
+  /** The kind of the selected row. The row itself is another object after each render. */
   const [kind, setKind] = useState<Target['kind']>()
   const count = groups.reduce((sum, { items }) => sum + items.length, 0)
   const run = (target: Target) => {
