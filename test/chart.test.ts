@@ -47,7 +47,7 @@ function schemaPathsOf({ properties = {} }: Schema, above = ''): string[] {
   )
 }
 
-/** What the server accepts of a setting that is a choice, a number, a switch or an address, as its configuration reads it. */
+/** The server accepts these values of a setting that is a choice, a number, a switch or an address. Read from its configuration. */
 function rulesOfSettings(): Record<string, object> {
   const spies = {
     choice: spyOn(Settings.prototype, 'choice'),

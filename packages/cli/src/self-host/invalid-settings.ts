@@ -34,7 +34,7 @@ export async function insteadOfSettings(ctx: Context, error: unknown, env: Envir
   return problems.length === 0 ? error : await invalidSettings(ctx, { problems, env, cause: error })
 }
 
-/** What keeps the next `svc self-host start` from a start. */
+/** The next `svc self-host start` fails because of these. */
 export async function problemsOfNextStart(ctx: Context): Promise<SettingsProblem[]> {
   const [problems = []] = await examineSettings(ctx, [await serverEnvironment(ctx)]).catch(notExamined)
   return problems

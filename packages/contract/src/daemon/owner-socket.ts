@@ -28,7 +28,7 @@ export interface ServerInfo {
   tables_version?: number
   /** The version that used the data folder before this start. Null: the same, or none. */
   earlier_version?: string | null
-  /** What the machine lacks for work, such as git or free space. */
+  /** The machine lacks these for work, such as git or free space. */
   lacks?: DoctorFinding[]
   /** Its own port, for a client on its machine. Null where a client cannot use it. */
   own_url?: string | null

@@ -42,7 +42,7 @@ type PeerDestination = Extract<Destination, { kind: 'peer' }>
 
 /** Requests that came with a header of a server, valid or not: none of them is forwarded, so no loop is possible. */
 const claimed = new WeakSet<IncomingMessage>()
-/** Of requests that a server with another clock signed: by how many seconds that clock is ahead. They are refused. */
+/** A server with another clock signed these requests, which are refused. The value is by how many seconds its clock is ahead. */
 const otherClocks = new WeakMap<IncomingMessage, number>()
 
 export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {

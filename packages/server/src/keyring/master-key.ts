@@ -94,7 +94,7 @@ export async function keptMasterKeys(path: string, ids: readonly string[]): Prom
   return found
 }
 
-/** What to do where a rotation kept one of these keys beside the file. Null: it kept none. */
+/** Says what to do where a rotation kept one of these keys beside the file. Null: it kept none. */
 export async function keptKeyRemedy(file: string, ids: readonly string[]): Promise<string | null> {
   const [kept] = await keptMasterKeys(file, ids)
   if (kept === undefined) return null

@@ -237,7 +237,7 @@ test('a disk that is almost full accepts no new work, and reading, merging and d
     const created = await app.create()
     expect([created.status, created.body.code, created.headers.get('retry-after')]).toEqual([503, 'unavailable', '60'])
     expect((await at.merge(cr.cr_id)).status).toBe(200)
-    // What makes room is accepted.
+    // Deletions make room, so they are accepted.
     const sessionPath = `/v1/projects/${made.project.project_id}/sessions/${stopped.session_id}`
     expect((await app.request('DELETE', sessionPath)).status).toBe(200)
     expect((await app.request('DELETE', app.path(running.session_id))).status).toBe(200)

@@ -51,7 +51,7 @@ const userName = () => execFileSync('id', ['-un'], { encoding: 'utf8' }).trim()
 
 const quoted = (word: string) => `"${word.replace(/[\\"]/g, '\\$&').replaceAll('%', '%%')}"`
 
-/** What cannot be saved with the settings: the place of their file, and a file that the runtime reads. */
+/** `env set` cannot save these two: the place of the settings, and a file that the runtime reads. */
 function notSaved({ io }: Context): string {
   const lines = ['SVC_CONFIG_FILE', 'NODE_EXTRA_CA_CERTS'].flatMap((name) =>
     io.env[name] ? [`Environment=${quoted(`${name}=${resolve(io.cwd, io.env[name])}`)}\n`] : [],

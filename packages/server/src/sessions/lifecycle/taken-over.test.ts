@@ -14,7 +14,7 @@ setDefaultTimeout(60_000)
 let app: SessionApp
 let daemon: Awaited<ReturnType<typeof startWorkDaemon>>
 let home: SecondServer
-/** What reached the sandboxes at the new home, in order. */
+/** These reached the sandboxes at the new home, in this order. */
 let requests: string[]
 
 beforeAll(async () => {
@@ -41,7 +41,7 @@ async function takeOver({ session_id, project_id }: { session_id: string; projec
   expect(await app.reaches(session_id, 'stopped')).toMatchObject({ error: expect.stringContaining(reason) })
 }
 
-/** What the first start had is saved. */
+/** Saves the work of the first start. */
 async function save(sessionId: string): Promise<string> {
   daemon.snapshot = await commit(daemon.work, `work-${randomUUID()}`, { 'a.txt': `${randomUUID()}\n` })
   const outcome = await saveWip(app.deps, daemon.addressOf(sessionId), AbortSignal.timeout(30_000))
