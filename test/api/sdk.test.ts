@@ -32,7 +32,7 @@ test('the example of the guide compiles in strict mode', async () => {
   const flags = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'esnext', '--types', 'node']
   const compiled = await run([process.execPath, join(root, 'node_modules/typescript/bin/tsc'), ...flags, 'example.ts'])
   expect(compiled).toBe('')
-}, 60_000)
+}, 120_000)
 
 test('the example of the guide runs against a server', async () => {
   const env = { SVC_API_URL: world.url, SVC_TOKEN: world.token, SVC_PROJECT_ID: world.ids.projectId![0]! }
@@ -43,7 +43,7 @@ test('the example of the guide runs against a server', async () => {
     'not_found: There is no such file.',
     '',
   ])
-}, 60_000)
+}, 120_000)
 
 test('the package loads no schema library', async () => {
   expect(await readFile(join(folder, 'package/index.js'), 'utf8')).not.toMatch(/from ["'](?!openapi-fetch["'])/)

@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await server?.end()
   await slack.close()
-}, 60_000)
+}, 120_000)
 
 const says = async (text: string, user = 'U0ADA') => {
   const { body, headers } = signed(

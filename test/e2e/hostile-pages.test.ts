@@ -32,7 +32,7 @@ afterAll(async () => {
   await story?.end()
   await slack.close()
   stranger?.stop()
-}, 60_000)
+}, 120_000)
 
 function listenAsStranger(): typeof stranger {
   const asked: string[] = []
@@ -290,7 +290,7 @@ test.skipIf(!browserPath)(
     expect(refused.length).toBeGreaterThan(0)
     expect(stranger.asked.length).toBe(before)
   },
-  60_000,
+  120_000,
 )
 
 /** Runs in the page, as if its own code had written this. Returns what the policy blocked. */

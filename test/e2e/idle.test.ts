@@ -81,4 +81,4 @@ test('a push is noticed at once among hundreds of repositories that the sweep re
     return rows.length > 0
   }
   await until('the branch was read', read, 20_000)
-}, 60_000)
+}, 120_000)

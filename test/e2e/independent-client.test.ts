@@ -49,7 +49,7 @@ let clone: string
 beforeAll(async () => {
   server = await Server.start()
 }, 120_000)
-afterAll(() => server?.end(), 60_000)
+afterAll(() => server?.end(), 120_000)
 
 async function call<T>(method: string, path: string, body?: unknown, status = 200): Promise<T> {
   const reply = await server.api(path, {

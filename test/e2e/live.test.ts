@@ -44,7 +44,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser?.close()
   await server?.end()
-}, 60_000)
+}, 120_000)
 
 const open = (title: string, head: string) =>
   server.json(['cr', 'open', '--title', title, '--head', head, '--project', project.project_id])

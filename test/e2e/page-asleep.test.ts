@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await story?.server.svc(['self-host', 'stop', '--sessions'], { env: story.server.env })
   await story?.end()
-}, 60_000)
+}, 120_000)
 
 async function runtimeStopped(): Promise<void> {
   const { server } = story

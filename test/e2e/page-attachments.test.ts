@@ -28,7 +28,7 @@ beforeAll(async () => {
   project = await server.json(['projects', 'create', '--name', 'attachments'])
   await makeFirstCommit(server, project.project_id)
 }, 300_000)
-afterAll(() => story?.end(), 60_000)
+afterAll(() => story?.end(), 120_000)
 
 /** The output of the agent's tools. */
 async function printed(sessionId: string): Promise<string> {

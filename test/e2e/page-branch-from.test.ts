@@ -41,7 +41,7 @@ beforeAll(async () => {
     if (asked.code !== 0) throw new Error(asked.stderr)
   }
 }, 300_000)
-afterAll(() => story?.end(), 60_000)
+afterAll(() => story?.end(), 120_000)
 
 const buttons = () => story.page.getByRole('button', { name: 'Branch from here' })
 const dialog = () => story.page.getByRole('dialog', { name: 'Branch from here' })

@@ -43,7 +43,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await story?.end()
   await model?.stop(true)
-}, 60_000)
+}, 120_000)
 
 test.skipIf(!browserPath)(
   'the agent resolves a conflict on request, and the change request merges',

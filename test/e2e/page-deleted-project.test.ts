@@ -13,7 +13,7 @@ beforeAll(async () => {
   project = await story.server.json(['projects', 'create', '--name', 'garden'])
   await mkdir(pictures, { recursive: true })
 }, 180_000)
-afterAll(() => story?.end(), 60_000)
+afterAll(() => story?.end(), 120_000)
 
 test.skipIf(!browserPath)(
   'an owner deletes a project, sees until when it can be restored, and restores it',

@@ -29,7 +29,7 @@ beforeAll(async () => {
   await git(clone, 'commit', '--quiet', '-m', 'start')
   await git(clone, 'push', '--quiet', 'origin', 'main')
 }, 180_000)
-afterAll(() => story?.end(), 60_000)
+afterAll(() => story?.end(), 120_000)
 
 const go = (path: string) => story.page.goto(`${story.server.url}/projects/${project.slug}/${path}`)
 const text = () => story.page.getByRole('textbox', { name: /^Content of/ })

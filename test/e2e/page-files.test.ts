@@ -69,7 +69,7 @@ beforeAll(async () => {
   await git(clone, 'push', '--quiet', 'origin', 'work')
   await server.json(['cr', 'open', '--title', 'Many files', '--head', 'work', '--project', project.project_id])
 }, 180_000)
-afterAll(() => story?.end(), 60_000)
+afterAll(() => story?.end(), 120_000)
 
 const files = (search = '') =>
   story.page.goto(`${story.server.url}/projects/${project.slug}/change-requests/1?tab=files${search}`)

@@ -35,7 +35,7 @@ afterAll(async () => {
   await host?.close()
   await story?.end()
   await origin?.remove()
-}, 60_000)
+}, 120_000)
 
 const settings = () => story.page.getByRole('navigation').getByRole('link', { name: 'Settings' }).first()
 const said = (text: string) => story.page.getByText(text, { exact: false }).first().waitFor()

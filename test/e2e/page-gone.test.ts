@@ -14,7 +14,7 @@ beforeAll(async () => {
   project = await story.server.json(['projects', 'create', '--name', 'gone'])
   await makeFirstCommit(story.server, project.project_id)
 }, 180_000)
-afterAll(() => story?.end(), 60_000)
+afterAll(() => story?.end(), 120_000)
 
 const go = (path: string) => story.page.goto(`${story.server.url}/projects/${project.slug}/${path}`)
 

@@ -29,7 +29,7 @@ beforeAll(async () => {
   await server.json(['cr', 'open', '--title', 'Retry deliveries', '--head', 'retry', '--project', project.project_id])
   await holdServer()
 })
-afterAll(() => story?.end(), 60_000)
+afterAll(() => story?.end(), 120_000)
 
 /** As a restore does. */
 async function holdServer(): Promise<void> {

@@ -24,7 +24,7 @@ beforeAll(async () => {
   await commit({ 'README.md': 'Payments\n', 'notes.txt': notes })
   await git(clone, 'push', '--quiet', 'origin', 'main')
 }, limit)
-afterAll(() => story?.end(), 60_000)
+afterAll(() => story?.end(), 120_000)
 
 async function commit(files: Record<string, string>): Promise<void> {
   for (const [path, content] of Object.entries(files)) await Bun.write(join(clone, path), content)

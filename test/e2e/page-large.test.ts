@@ -22,7 +22,7 @@ beforeAll(async () => {
   project = await story.server.json(['projects', 'create', '--name', 'large'])
   await makeFirstCommit(story.server, project.project_id)
 }, 180_000)
-afterAll(() => story?.end(), 60_000)
+afterAll(() => story?.end(), 120_000)
 
 const elements = () => story.page.evaluate(() => document.querySelectorAll('*').length)
 

@@ -16,7 +16,7 @@ beforeAll(async () => {
   project = await story.server.json(['projects', 'create', '--name', 'lost'])
   await makeFirstCommit(story.server, project.project_id)
 }, 180_000)
-afterAll(() => story?.end(), 60_000)
+afterAll(() => story?.end(), 120_000)
 
 const go = (path: string) => story.page.goto(`${story.server.url}/projects/${project.slug}/${path}`)
 const ofProject = <T>(path: string) => story.server.json<T>(['api', `/v1/projects/${project.project_id}/${path}`])

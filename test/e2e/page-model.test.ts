@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await story?.end()
   await upstream.stop(true)
-}, 60_000)
+}, 120_000)
 
 test.skipIf(!browserPath)(
   'an owner reads that no model is configured, sets a tested one, and chooses it for a session',

@@ -57,7 +57,7 @@ afterAll(async () => {
   await browser?.close()
   await listener?.close()
   await app?.close()
-}, 60_000)
+}, 120_000)
 
 const looksRight = async (name: string) => {
   await expectItLooksRight({ page, complaints } as PageStory, name)

@@ -36,7 +36,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await story?.end()
   await upstream.stop(true)
-}, 60_000)
+}, 120_000)
 
 const repository = () => ({
   dir: join(story.server.env.SVC_DATA_DIR!, 'repositories', `${project.project_id}.git`),

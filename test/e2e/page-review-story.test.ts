@@ -21,7 +21,7 @@ let story: PageStory
 beforeAll(async () => {
   if (browserPath) story = await beginPageStory()
 }, 180_000)
-afterAll(() => story?.end(), 60_000)
+afterAll(() => story?.end(), 120_000)
 
 async function startSession(prompt: string): Promise<void> {
   const { page } = story

@@ -14,7 +14,7 @@ beforeAll(async () => {
 }, 180_000)
 afterAll(async () => {
   await story?.end()
-}, 60_000)
+}, 120_000)
 
 test.skipIf(!browserPath)(
   'an owner sees what is missing with what to do, what uses the disk, and how long it is kept',

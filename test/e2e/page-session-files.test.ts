@@ -50,7 +50,7 @@ beforeAll(async () => {
     ),
   )
 }, 300_000)
-afterAll(() => story?.end(), 60_000)
+afterAll(() => story?.end(), 120_000)
 
 /** Returns when the agent has answered. */
 async function ask(prompt: string): Promise<void> {

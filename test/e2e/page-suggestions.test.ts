@@ -30,7 +30,7 @@ beforeAll(async () => {
   await git(clone, 'push', '--quiet', 'origin', 'retry')
   await server.json(['cr', 'open', '--title', 'Retry deliveries', '--head', 'retry', '--project', project.project_id])
 }, 180_000)
-afterAll(() => story?.end(), 60_000)
+afterAll(() => story?.end(), 120_000)
 
 async function commit(files: Record<string, string>): Promise<void> {
   for (const [path, content] of Object.entries(files)) await Bun.write(join(clone, path), content)

@@ -19,7 +19,7 @@ beforeAll(async () => {
   ])
   sessionId = made.session_id
 }, 300_000)
-afterAll(() => story?.end(), 60_000)
+afterAll(() => story?.end(), 120_000)
 
 /** It draws spaces as those that do not break. */
 const screenText = async () => (await story.page.locator('.xterm-rows').innerText()).replaceAll('\u00a0', ' ')
@@ -105,4 +105,4 @@ test('the terminal is refused without a token, to an agent, from another page, a
   const asBrowser = { cookie: `${cookie!.name}=${cookie!.value}` }
   expect((await knock({ ...asBrowser, origin: server.url })).status).toBe(409)
   expect((await knock({ ...asBrowser, origin: 'http://evil.test' })).status).toBe(403)
-}, 60_000)
+}, 120_000)

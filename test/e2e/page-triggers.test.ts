@@ -24,7 +24,7 @@ beforeAll(async () => {
   await git(clone, 'commit', '--quiet', '-m', 'Add a trigger')
   await git(clone, 'push', '--quiet', 'origin', 'main')
 }, 180_000)
-afterAll(() => story?.end(), 60_000)
+afterAll(() => story?.end(), 120_000)
 
 test.skipIf(!browserPath)(
   'a trigger is disabled after a dialog that says what it changes in the repository',

@@ -27,7 +27,7 @@ beforeAll(async () => {
   await git(clone, 'push', '--quiet', 'origin', 'retry')
   await server.json(['cr', 'open', '--title', 'Retry deliveries', '--head', 'retry', '--project', project.project_id])
 }, limit)
-afterAll(() => story?.end(), 60_000)
+afterAll(() => story?.end(), 120_000)
 
 async function commit(path: string, content: string): Promise<void> {
   await Bun.write(join(clone, path), content)

@@ -37,7 +37,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser?.close()
   await server?.end()
-}, 60_000)
+}, 120_000)
 
 test.skipIf(!browserPath)(
   'the keyboard comments a line, the review is stored, and the change request is merged',
@@ -185,7 +185,7 @@ test.skipIf(!browserPath)(
     await name.waitFor()
     expect(await name.getAttribute('title')).toStartWith('Mozilla/5.0 ')
   },
-  60_000,
+  120_000,
 )
 
 const addresses = (slug: string) => ({

@@ -11,7 +11,7 @@ beforeAll(async () => {
   await world.server.start()
   await world.makeProjects(['managed'])
 }, 120_000)
-afterAll(() => world.close(), 60_000)
+afterAll(() => world.close(), 120_000)
 
 test('a server survives a database that dies, crashes, hangs and drops connections, and reports every merge truthfully', async () => {
   const database = { dataDir: join(world.server.dataDir, 'postgres'), url: await world.server.databaseUrl() }

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await world.close()
   await database.drop()
-}, 60_000)
+}, 120_000)
 
 const small = corpus.filter((hostile) => hostile.small)
 

@@ -16,7 +16,7 @@ let database: pg.Client
 beforeAll(async () => {
   world = await World.make(await TortureServer.make(await sharedTortureProgram()))
 }, 120_000)
-afterAll(() => world.close(), 60_000)
+afterAll(() => world.close(), 120_000)
 
 /** Runs the story against a server that dies at `point`, and continues with the next server. */
 async function diesAt(point: string, story: () => Promise<void>): Promise<void> {

@@ -15,7 +15,7 @@ beforeAll(async () => {
   await world.server.start()
   await world.makeProjects()
 }, 120_000)
-afterAll(() => world.close(), 60_000)
+afterAll(() => world.close(), 120_000)
 
 test('every acknowledged merge is on its base once after a kill at every failpoint', async () => {
   const random = randomFrom(1)

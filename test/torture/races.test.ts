@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await world.close()
   await database.drop()
-}, 60_000)
+}, 120_000)
 
 describe.each([
   ['managed', 0],
@@ -36,10 +36,10 @@ describe.each([
   }, 120_000)
   test('one of twenty concurrent merges of one change request succeeds', async () => {
     expect(await manyMergersOfOne(world, project(), 20)).toEqual([])
-  }, 60_000)
+  }, 120_000)
   test('no outside push is lost', async () => {
     expect(await outsiderDuringMerges(world, project(), 3)).toEqual([])
-  }, 60_000)
+  }, 120_000)
   test('merges no push of an agent that nobody reviewed', async () => {
     for (let round = 0; round < 5; round++)
       expect((await agentPushesDuringMerge(world, project())).problems).toEqual([])
@@ -50,4 +50,4 @@ test('history, database and git agree after all races', async () => {
   const findings = await check(world)
   expect(findings.violations).toEqual([])
   expect(findings.outsidePushes).toBeGreaterThan(0)
-}, 60_000)
+}, 120_000)

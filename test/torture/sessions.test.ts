@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await world.close()
   await rm(dir, { recursive: true, force: true })
-}, 60_000)
+}, 120_000)
 
 /** A process that ended meanwhile has no such file. */
 function procFile(pid: number, name: string): string {

@@ -7,7 +7,7 @@ import { openLink } from '@svc/link'
 import { dialPort, testServer } from '@svc/link/testing'
 import { freePort } from './testing.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const ends: (() => unknown)[] = []
 afterEach(async () => {

@@ -11,7 +11,7 @@ import { windowBytes } from './mux.ts'
 import { openLink } from './server-end.ts'
 import { dialPort, listenAt, testLink, testServer, until } from './testing.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const open: { close(): unknown }[] = []
 afterEach(async () => {

@@ -70,7 +70,7 @@ describe('branch names', () => {
       )
     expect(differing).toEqual([])
     expect(batch.length).toBeGreaterThan(300)
-  }, 60_000)
+  }, 120_000)
 
   test('trims a branch name and refuses an empty one', () => {
     expect(branchName.parse('  main\n')).toBe('main')

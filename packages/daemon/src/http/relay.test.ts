@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { startRelay } from './relay.ts'
 import { freePort, until } from '../testing.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const open: Server[] = []
 afterEach(() => {

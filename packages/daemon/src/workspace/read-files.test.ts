@@ -277,7 +277,7 @@ describe('a hostile work tree', () => {
     rmSync(join(work, 'slow'), { recursive: true })
     run(['git', 'rm', '--quiet', '--cached', '-r', 'slow'])
     unlinkSync(join(work, '.gitattributes'))
-  }, 60_000)
+  }, 120_000)
 
   test("git's settings in the repository start no program", async () => {
     const trap = join(work, 'trap.sh')

@@ -220,7 +220,7 @@ describe('the limits of a diff', () => {
     expect(diff).toMatchObject({ truncated: true, files_changed: 3, additions: 300_000 })
     expect(diff.patch.match(/^diff --git .*$/gm)).toEqual(['diff --git a/a b/a', 'diff --git a/b b/b'])
     expect(diff.patch.endsWith('+x\n')).toBe(true)
-  }, 60_000)
+  }, 120_000)
 
   test('keeps the head of the patch of a file that exceeds the limit alone', async () => {
     const { repo, pair } = await changed({ x: '1\n' }, { huge: 'x\n'.repeat(300_000) })
@@ -228,7 +228,7 @@ describe('the limits of a diff', () => {
     expect(diff).toMatchObject({ truncated: true, files: [{ path: 'huge', additions: 300_000 }] })
     expect(diff.patch).toStartWith('diff --git a/huge b/huge\nnew file mode 100644\n')
     expect(diff.patch).not.toContain('@@')
-  }, 60_000)
+  }, 120_000)
 
   test('truncates the patch by files and keeps the list of files', async () => {
     const files: Files = {}
@@ -237,7 +237,7 @@ describe('the limits of a diff', () => {
     const diff = await diffCommits(repo, pair)
     expect(diff).toMatchObject({ truncated: true, files_changed: diffLimits.files + 10 })
     expect(diff.patch.match(/^diff --git /gm)).toHaveLength(diffLimits.files)
-  }, 60_000)
+  }, 120_000)
 
   test('treats a file that is too large to compare as binary', async () => {
     const large = Buffer.alloc(60 * 1024 * 1024, 'all work and no play makes a dull diff\n')
@@ -247,7 +247,7 @@ describe('the limits of a diff', () => {
     expect((await diffCommits(repo, pair)).files).toEqual([
       file('big', 'modified', 0, 0, { binary: true, old_size: large.length, new_size: large.length }),
     ] as never)
-  }, 60_000)
+  }, 120_000)
 
   test('parses the list correctly, however it is split into chunks', async () => {
     const output = Buffer.from(
@@ -276,7 +276,7 @@ describe('streamPatch', () => {
     const deadline = Date.now() + 30_000
     while (running() !== '' && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20))
     expect(running()).toBe('')
-  }, 60_000)
+  }, 120_000)
 
   test('fails the stream of a patch for an unknown commit', async () => {
     const { repo, pair } = await changed({ x: '1\n' }, { y: '1\n' })

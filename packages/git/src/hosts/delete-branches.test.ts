@@ -22,7 +22,7 @@ beforeAll(async () => {
   origin = await makeRepo({ main: { a: '1\n' } })
   host = await serveHttpBackend(origin.dir)
   temp = await tempDir()
-}, 60_000)
+}, 120_000)
 afterAll(async () => {
   await host.close()
   await temp.remove()
@@ -54,7 +54,7 @@ describe.each(Object.keys(repositories))('a repository %s', (kind) => {
     expect([...(await deleteBranches(repo, [{ branch: 'two', sha: moved }]))]).toEqual([['two', { kind: 'deleted' }]])
     expect(await branches()).toEqual(['main'])
     expect([...(await deleteBranches(repo, []))]).toEqual([])
-  }, 60_000)
+  }, 120_000)
 })
 
 test('a host that refuses keeps the branch and says why', async () => {
@@ -67,4 +67,4 @@ test('a host that refuses keeps the branch and says why', async () => {
   expect(refused.get('one')).toEqual({ kind: 'kept', reason: expect.stringContaining('branches stay') })
   expect(await branches()).toEqual(['main', 'one'])
   await rm(hook)
-}, 60_000)
+}, 120_000)

@@ -26,7 +26,7 @@ beforeAll(async () => {
   await Bun.write(join(workTree, '.git/objects/info/alternates'), `${join(repo.dir, 'objects')}\n`)
 }, 120_000)
 
-afterAll(() => repo.remove(), 60_000)
+afterAll(() => repo.remove(), 120_000)
 
 describe(`${count} generated merges from seed ${seed}`, () => {
   test(

@@ -12,7 +12,7 @@ import { judgeRepositoryUrl } from '../remote/url.ts'
 
 /** Where git and our own client must never go. Everything here is on loopback. */
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let origin: TestRepository
 let temp: Awaited<ReturnType<typeof tempDir>>

@@ -14,7 +14,7 @@ import { findSshd, makeSshKey, type Sshd, serveSsh } from '../hosts/testing-sshd
 import { makeRepo, tempDir, type TestRepository } from '../testing.ts'
 import { readTips } from '../refs/tips.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const hasSshd = findSshd() !== null
 if (!hasSshd) console.error('There is no sshd on this machine, so ssh is not tried against a real one.')

@@ -62,7 +62,7 @@ describe('orphaned locks of git', () => {
     expect(await fetchObjects(mirror, [sha])).toEqual({ kind: 'present' })
     await Bun.write(join(mirror.dir, 'packed-refs.lock'), '')
     await tidyRepository(mirror)
-  }, 60_000)
+  }, 120_000)
 
   test('finds every lock that a crash can leave and touches nothing else', async () => {
     const repo = await repository()

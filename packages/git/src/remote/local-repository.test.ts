@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { judgeLocalRepository, type LocalPolicy } from './local-repository.ts'
 import { makeRepo, tempDir, type TestRepository } from '../testing.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const isRoot = process.getuid?.() === 0
 let repo: TestRepository

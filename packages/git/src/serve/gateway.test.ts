@@ -268,7 +268,7 @@ describe.each(['managed', 'external'] as const)('a real git client with a reposi
     )
     expect(pushes.map(({ code, err }) => ({ code, err }))).toEqual(pushes.map(() => ({ code: 0, err: '' })))
     for (const [branch, sha] of shas) expect(await setup.origin.tip(branch)).toBe(sha)
-  }, 60_000)
+  }, 120_000)
 })
 
 describe('SHA-256 repositories', () => {

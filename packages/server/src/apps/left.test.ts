@@ -160,7 +160,7 @@ test('asks a silent app again while its sandbox lives, and continues it there', 
   delete first.driver.options.answerMs
   expect(await serves(server)).toBe(sandboxId)
   expect(deployed).toHaveLength(1)
-}, 60_000)
+}, 120_000)
 
 test('starts an app again that does not answer within the limit', async () => {
   const sandboxId = await stopFirst()
@@ -173,7 +173,7 @@ test('starts an app again that does not answer within the limit', async () => {
   })
   delete first.driver.options.around
   expect(await serves(server)).not.toBe(sandboxId)
-}, 60_000)
+}, 120_000)
 
 test('ends apps with a server that ends its sandboxes after it left them', async () => {
   await stopFirst()

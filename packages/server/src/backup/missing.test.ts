@@ -12,7 +12,7 @@ let folder: string
 beforeAll(async () => {
   app = await makeTestApp()
   folder = await mkdtemp(join(tmpdir(), 'svc-backup-'))
-}, 60_000)
+}, 120_000)
 afterAll(async () => {
   await app.close()
   await rm(folder, { recursive: true })

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const close of closing.reverse()) await close()
   await app.close()
-}, 60_000)
+}, 120_000)
 
 async function elsewhere(options: { format?: 'sha256'; file?: boolean }, files: Files): Promise<TestProject> {
   const repo = await makeRepo({ main: files }, options.format ? { format: options.format } : {})
@@ -220,7 +220,7 @@ test('reports a name that is not UTF-8 as git quotes it, in conflicts and in the
   const { body: diff } = await app.request<ChangeRequestDiff>('GET', at.path(cr.cr_id, 'diff'))
   expect(diff.files).toMatchObject([{ path: '"caf\\351.txt"', additions: 1, deletions: 0 }])
   expect((await at.refusedMerge(cr.cr_id)).body.conflicts).toEqual(['"caf\\351.txt"'])
-}, 60_000)
+}, 120_000)
 
 test('reports one ancestor of a criss-cross history, and merges like git', async () => {
   const at = testProject(app, await app.managedProject({ f: text(30) }))
@@ -237,7 +237,7 @@ test('reports one ancestor of a criss-cross history, and merges like git', async
   expect((await at.merge(cr.body.cr_id)).status).toBe(200)
   expect(await gitText(at.repo, 'show', 'main:f')).toBe(both.trimEnd())
   expect(await gitText(at.repo, 'show', 'main:new.txt')).toBe('x')
-}, 60_000)
+}, 120_000)
 
 test('reads a shallow remote live and says what it lacks', async () => {
   const origin = await makeRepo({ main: { a: '1\n' } })
@@ -263,4 +263,4 @@ test('reads a shallow remote live and says what it lacks', async () => {
   const main = await at.tip('main')
   expect((await at.refusedMerge(opened.body.cr_id)).body.code).toBe('repository_unreachable')
   expect(await at.tip('main')).toBe(main)
-}, 60_000)
+}, 120_000)

@@ -63,4 +63,4 @@ test('a long list shows the current tips, stores those that moved, and costs one
 
   await host.close()
   expect(await list()).toEqual(moved)
-}, 60_000)
+}, 120_000)

@@ -9,7 +9,7 @@ import { checkDueConnectors } from './check.ts'
 import { type Served, serveApi, serveMcp } from './testing.ts'
 
 // On a busy machine sixty calls take more than five seconds.
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const credential = 'canary-4f7Tq/credential+value=9'
 const clock: { ahead: number; stands: number | null } = { ahead: 0, stands: null }

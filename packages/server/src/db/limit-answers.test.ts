@@ -71,7 +71,7 @@ test('answers a request whose query gets no answer with 503, and the next one ov
   // The first query that got no answer ended the idle connections, too.
   expect((await projects()).status).toBe(200)
   expect(opened.length).toBeGreaterThan(before)
-}, 30_000)
+}, 120_000)
 
 test('a COMMIT without an answer fails as on a broken connection, although it may have been carried out', async () => {
   await sql`create table if not exists limit_answers_test (n int)`.execute(app.deps.db)
@@ -86,7 +86,7 @@ test('a COMMIT without an answer fails as on a broken connection, although it ma
   expect(isDatabaseUnavailable(error)).toBe(true)
   const { rows } = await sql`select n from limit_answers_test`.execute(app.deps.db)
   expect(rows).toEqual([{ n: 1 }])
-}, 30_000)
+}, 120_000)
 
 test('a lock is waited for beyond the limit of an answer, and without an answer no longer than that', async () => {
   const { localLocks } = app.deps
@@ -123,4 +123,4 @@ test('a lock is waited for beyond the limit of an answer, and without an answer 
   const error = await withLock(locks, 'key', async () => {}).catch((reason: unknown) => reason)
   expect(isDatabaseUnavailable(error)).toBe(true)
   expect(await withLock(locks, 'key', async () => 'mine')).toBe('mine')
-}, 60_000)
+}, 120_000)

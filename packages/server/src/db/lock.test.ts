@@ -35,7 +35,7 @@ test('has one holder at a time over two servers, and the holder survives the los
   expect(answer).toBe('mine')
   await Promise.all(databases.map((database) => database.close()))
   await drop()
-}, 60_000)
+}, 120_000)
 
 test('a lock that is granted at the moment of its timeout is free afterwards', async () => {
   const { url, drop } = await createTestDatabase({ name: 'lock_timeout', prepare: async () => {} })
@@ -67,4 +67,4 @@ test('a lock that is granted at the moment of its timeout is free afterwards', a
   await holder.end()
   await database.close()
   await drop()
-}, 60_000)
+}, 120_000)

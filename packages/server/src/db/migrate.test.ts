@@ -44,7 +44,7 @@ describe('migrations', () => {
     expect(applied.length).toBeGreaterThan(27)
     expect(applied).toEqual([...new Set(applied)])
     expect(await query(url, 'select * from audit_events')).toEqual([])
-  }, 60_000)
+  }, 120_000)
 
   test('a second run changes nothing', async () => {
     const url = await emptyDatabase()
@@ -52,7 +52,7 @@ describe('migrations', () => {
     const before = await fingerprint(url)
     await migrate(url)
     expect(await fingerprint(url)).toEqual(before)
-  }, 60_000)
+  }, 120_000)
 
   test('refuses data of a newer program and leaves it unchanged', async () => {
     const url = await emptyDatabase()
@@ -71,7 +71,7 @@ describe('migrations', () => {
       /newer svc, 9\.9\.0 .*version 999.*Nothing was changed\. Use svc 9\.9\.0 or newer/,
     )
     expect(await fingerprint(url)).toEqual(before)
-  }, 60_000)
+  }, 120_000)
 
   test('names no version where the tables of a newer program do not', async () => {
     const url = await emptyDatabase()
@@ -79,7 +79,7 @@ describe('migrations', () => {
     await query(url, `insert into schema_migrations (version, name) values (999, 'from the future')`)
     await query(url, 'alter table schema_migrations drop column svc_version')
     await expect(migrate(url)).rejects.toThrow(/by a newer svc \(.*Use a newer svc, or/)
-  }, 60_000)
+  }, 120_000)
 
   test('a server that dies during a migration leaves no lock', async () => {
     const url = await emptyDatabase()
@@ -92,5 +92,5 @@ describe('migrations', () => {
     await query(url, `select pg_terminate_backend(${pid}, 5000)`)
     await waiting
     expect(await query(url, 'select version from schema_migrations where version = 1')).toHaveLength(1)
-  }, 60_000)
+  }, 120_000)
 })

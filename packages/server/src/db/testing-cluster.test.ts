@@ -28,4 +28,4 @@ test('test databases are isolated clones of a template that is prepared once', a
   expect(rows).toEqual([])
   await Promise.all([one.drop(), two.drop()])
   await expect(withClient(one.url, (client) => client.query('select 1'))).rejects.toThrow(/does not exist/)
-}, 60_000)
+}, 120_000)

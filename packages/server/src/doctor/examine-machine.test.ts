@@ -13,7 +13,7 @@ beforeAll(async () => {
     home: 'ada',
     configure: { serverName: 'ada', peerUrl: 'http://127.0.0.1:9' },
   })
-}, 60_000)
+}, 120_000)
 afterAll(() => app.close())
 
 test('names the projects at home here whose repository is not on this disk, and what to do', async () => {

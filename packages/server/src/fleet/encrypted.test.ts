@@ -68,7 +68,7 @@ beforeAll(async () => {
     expect((await fleet.request(ada, 'POST', '/v1/projects', { body: { name } })).status).toBe(201)
   const [row] = await fleet.query<{ project_id: string }>(`select project_id from projects where home = 'bob'`)
   path = `/v1/projects/${row!.project_id}`
-}, 60_000)
+}, 120_000)
 afterAll(async () => {
   await fleet.close()
   tap.server.close()
@@ -94,7 +94,7 @@ test('requests, bodies, streams and upgrades pass between servers, and nothing o
   expect(tap.recorded.length).toBeGreaterThan(1_000)
   for (const secret of [fleet.token, 'a name to look for', 'authorization', path])
     expect(tap.recorded.toLowerCase()).not.toContain(secret.toLowerCase())
-}, 60_000)
+}, 120_000)
 
 test('the port for servers answers nobody else', async () => {
   const tls = { rejectUnauthorized: false }
@@ -106,7 +106,7 @@ test('the port for servers answers nobody else', async () => {
     status: 403,
     code: 'forbidden',
   })
-}, 60_000)
+}, 120_000)
 
 test.each(['/v1/peer/../projects', '/v1/replicas/%2e%2e/projects', '/v1/peer/../../projects', '/health'])(
   'nor with the path %s',
@@ -122,7 +122,7 @@ test.each(['/v1/peer/../projects', '/v1/replicas/%2e%2e/projects', '/v1/peer/../
     })
     expect(status).toBe(403)
   },
-  60_000,
+  120_000,
 )
 
 test('a program that answers in place of a server gets no request', async () => {
@@ -160,7 +160,7 @@ test('a program that answers in place of a server gets no request', async () => 
   expect(seen).toEqual([])
   tap.to = bobsPort
   expect((await fleet.request(ada, 'GET', path)).status).toBe(200)
-}, 60_000)
+}, 120_000)
 
 /** As the servers of this fleet have it. */
 async function ownKeyring() {
@@ -183,4 +183,4 @@ test('a server behind a balancer with the PROXY protocol is reached by its own p
   const plain = { SVC_PEER_URL: `http://127.0.0.1:${bobsPort}`, SVC_PEER_LISTEN: `127.0.0.1:${bobsPort}` }
   expect((await bob.boot({ ...behind, ...plain })).url).not.toBeNull()
   await until('ada knows the new address', async () => (await fleet.request(ada, 'GET', path)).status === 200)
-}, 60_000)
+}, 120_000)

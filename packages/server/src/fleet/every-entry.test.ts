@@ -27,7 +27,7 @@ beforeAll(async () => {
         .map((cell) => cell.trim().replaceAll('`', ''))
         .slice(1, -1),
     )
-}, 60_000)
+}, 120_000)
 afterAll(() => app.close())
 
 /** Where a request goes by its head alone. */

@@ -22,7 +22,7 @@ beforeAll(async () => {
   work = join(fleet.dir, 'work')
   await mkdir(work)
   await git('init', '-q', '-b', 'main')
-}, 60_000)
+}, 120_000)
 afterAll(() => fleet.close())
 
 beforeEach(async () => {
@@ -30,7 +30,7 @@ beforeEach(async () => {
   project = ((await made.json()) as { project_id: string }).project_id
   await commitFile('a.txt')
   expect((await push('HEAD:refs/heads/main')).code).toBe(0)
-}, 60_000)
+}, 120_000)
 
 async function git(...args: string[]): Promise<{ code: number; errors: string }> {
   const credential = Buffer.from(`x-access-token:${fleet.token}`).toString('base64')
@@ -91,7 +91,7 @@ test.each([
     expect(pushed.code).not.toBe(0)
     expect(pushed.errors).toContain(words)
   },
-  60_000,
+  120_000,
 )
 
 test('a merge is not recorded, and its change request stays open', async () => {
@@ -104,10 +104,10 @@ test('a merge is not recorded, and its change request stays open', async () => {
   expect([merged.status, ((await merged.json()) as { code: string }).code]).toEqual([503, 'unavailable'])
   const rows = await fleet.query<{ status: string }>('select status from change_requests where cr_id = $1', [cr_id])
   expect(rows).toEqual([{ status: 'open' }])
-}, 60_000)
+}, 120_000)
 
 test('the branch of a session is not acknowledged, also when the project has come back by then', async () => {
   const creating = fleet.request(ada, 'POST', `/v1/projects/${project}/sessions`, { body: { name: 'Fenced' } })
   const refused = await movedMeanwhile('session.create.after_branch', creating, backAgain)
   expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([503, 'unavailable'])
-}, 60_000)
+}, 120_000)

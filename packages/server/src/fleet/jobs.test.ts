@@ -58,4 +58,4 @@ test('jobs leave the projects of another home alone, and work on their own', asy
   expect(after.triggers).toBe(1)
   expect(after.commit).not.toBe(before.commit)
   expect(after.statuses).not.toEqual(before.statuses)
-}, 60_000)
+}, 120_000)

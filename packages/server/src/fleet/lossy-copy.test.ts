@@ -18,7 +18,7 @@ beforeEach(async () => {
   ;[ada, bob] = fleet.servers as [FleetServer, FleetServer]
   expect((await ada.boot()).url).not.toBeNull()
   expect((await bob.boot()).url).not.toBeNull()
-}, 60_000)
+}, 120_000)
 afterEach(async () => {
   await fleet.close()
   await host?.close()

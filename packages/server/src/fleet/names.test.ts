@@ -6,7 +6,7 @@ import { type Fleet, makeFleet } from './testing-fleet.ts'
 let fleet: Fleet
 beforeAll(async () => {
   fleet = await makeFleet(['ada', 'bob'])
-}, 60_000)
+}, 120_000)
 afterAll(() => fleet.close())
 
 const alone = { SVC_PEER_URL: '', SVC_SERVER_NAME: '' }
@@ -26,7 +26,7 @@ test('a server that runs alone gets a name, keeps it, and becomes the home of th
   await ada!.boot(alone)
   expect(await homes()).toEqual([{ name: 'first', home: name }])
   await ada!.kill('SIGTERM')
-}, 60_000)
+}, 120_000)
 
 test('refuses a data folder of another server, a name in use, and a server without an address among others', async () => {
   const [ada, bob] = fleet.servers
@@ -76,7 +76,7 @@ test('a server on an empty folder goes on under the name of one that is gone', a
   expect(booted.url).not.toBeNull()
   expect((await readFile(join(fleet.dir, 'new', 'server-name'), 'utf8')).trim()).toBe(own)
   await ada!.kill('SIGTERM')
-}, 60_000)
+}, 120_000)
 
 test('refuses a name file that holds no name', async () => {
   const [ada] = fleet.servers
@@ -85,4 +85,4 @@ test('refuses a name file that holds no name', async () => {
   const odd = await ada!.boot({ SVC_DATA_DIR: join(fleet.dir, 'odd') })
   expect(odd.url).toBeNull()
   expect(await odd.errors()).toContain('holds no name of a server')
-}, 60_000)
+}, 120_000)

@@ -14,7 +14,7 @@ beforeEach(async () => {
   fleet = await makeFleet(['ada', 'bob'])
   ;[ada, bob] = fleet.servers as [FleetServer, FleetServer]
   expect((await bob.boot()).url).not.toBeNull()
-}, 60_000)
+}, 120_000)
 afterEach(() => fleet.close())
 
 test('what a home records that wakes while it is taken over is taken, too', async () => {

@@ -15,7 +15,7 @@ beforeAll(async () => {
   ;[ada, bob] = fleet.servers as [FleetServer, FleetServer]
   expect((await ada.boot()).url).not.toBeNull()
   expect((await bob.boot()).url).not.toBeNull()
-}, 60_000)
+}, 120_000)
 afterAll(() => fleet.close())
 
 test('pushes and merges survive the end of the home with its whole data folder', async () => {
@@ -62,7 +62,7 @@ test('the old server starts without its projects, and copies what it is not the 
     const rows = await fleet.query('select 1 from project_replicas where server = $1 and epoch = 2', ['ada'])
     return rows.length === 1
   })
-}, 60_000)
+}, 120_000)
 
 test('only a server may read or write a copy', async () => {
   const [project] = await fleet.query<{ project_id: string }>('select project_id from projects')

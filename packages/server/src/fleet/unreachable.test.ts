@@ -16,7 +16,7 @@ beforeAll(async () => {
   fleet = await makeFleet(['ada'])
   ada = fleet.servers[0]!
   expect((await ada.boot()).url).not.toBeNull()
-}, 60_000)
+}, 120_000)
 afterAll(async () => {
   silent.end()
   await fleet.close()
@@ -131,7 +131,7 @@ test('a request to a home that is paused is answered once its heartbeat counts a
   } finally {
     paused.close()
   }
-}, 60_000)
+}, 120_000)
 
 /** A home that has begun its answer when its machine loses its power: nothing of the connection ends. */
 async function beginsAndDies(): Promise<{ url: string; begun: Promise<unknown>; end: () => void }> {
@@ -184,7 +184,7 @@ test.each(['a clone', 'a terminal'])(
       home.end()
     }
   },
-  60_000,
+  120_000,
 )
 
 const terminalOf = (id: string) => `/v1/projects/${id}/sessions/${randomUUID()}/terminal`
@@ -227,7 +227,7 @@ test('a new project goes to the next server when the emptiest does not answer, a
   })
   expect(made.status).toBe(201)
   expect(await fleet.query(`select home from projects where name = 'next'`)).toEqual([{ home: 'ada' }])
-}, 60_000)
+}, 120_000)
 
 /** The answers that git clients get without a credential, and with an unknown one. */
 function gitAnswers(projectId: string) {

@@ -17,7 +17,7 @@ beforeEach(async () => {
   ;[ada, bob] = fleet.servers as [FleetServer, FleetServer]
   expect((await ada.boot()).url).not.toBeNull()
   expect((await bob.boot()).url).not.toBeNull()
-}, 60_000)
+}, 120_000)
 afterEach(() => fleet.close())
 
 test.each(['kill', 'throw'] as const)(

@@ -16,7 +16,7 @@ beforeEach(async () => {
   for (const server of [ada, bob]) expect((await server.boot()).url).not.toBeNull()
   project = await FleetProject.make(fleet, ada)
   await project.replicaIsAt('bob')
-}, 90_000)
+}, 120_000)
 afterEach(() => fleet.close())
 
 const copies = (at: FleetServer) => uncopied(fleet, at)

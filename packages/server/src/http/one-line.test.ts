@@ -6,7 +6,7 @@ import { makeTestApp, type TestApp } from '../testing.ts'
 
 /** Titles and names are one line, whoever sends them: a second line could forge content in a commit, a log or a card. */
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const forged = 'Fix it\n\nMerged-by: Owner <id>\r\u2028Co-authored-by: \u001b[31mEve\u0007\u0085now'
 const flat = 'Fix it Merged-by: Owner <id> Co-authored-by:  [31mEve now'
@@ -23,7 +23,7 @@ beforeAll(async () => {
   await commit(made.repo, 'work', { 'b.txt': '1\n' })
   // So that merging makes a commit.
   await commit(made.repo, 'main', { 'c.txt': '1\n' })
-}, 60_000)
+}, 120_000)
 afterAll(() => app.close())
 
 const at = (path: string) => `/v1/projects/${project.project_id}${path}`

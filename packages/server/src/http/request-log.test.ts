@@ -13,7 +13,7 @@ let database: Awaited<ReturnType<typeof createTestDatabase>>
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'svc-log-'))
   database = await createTestDatabase({ name: 'log', prepare: migrate })
-}, 60_000)
+}, 120_000)
 afterAll(async () => {
   await database.drop()
   await rm(dir, { recursive: true, force: true })

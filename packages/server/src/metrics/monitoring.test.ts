@@ -33,7 +33,7 @@ let dir: string
 beforeAll(async () => {
   app = await makeTestApp()
   dir = await mkdtemp(join(tmpdir(), 'svc-monitoring-'))
-}, 60_000)
+}, 120_000)
 afterAll(async () => {
   await app.close()
   await rm(dir, { recursive: true })

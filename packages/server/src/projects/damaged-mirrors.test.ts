@@ -7,7 +7,7 @@ import { gitText, type TestProject, testProject } from '../change-requests/testi
 import { makeTestApp, type TestApp } from '../testing.ts'
 import { mirrorDir } from './repository.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let app: TestApp
 let origin: TestRepository

@@ -39,7 +39,7 @@ afterAll(async () => {
   await door.close()
   await client.remove()
   await app.close()
-}, 60_000)
+}, 120_000)
 
 const large = (size: number) => randomBytes(size * mebibyte).toString('base64')
 

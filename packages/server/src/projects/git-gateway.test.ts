@@ -283,7 +283,7 @@ describe('git for an agent', () => {
     const minutes = (Date.parse(reply.body.expires_at) - Date.now()) / 60_000
     expect(Math.abs(minutes - 15)).toBeLessThan(1)
     credential = reply.body.auth.token
-  }, 60_000)
+  }, 120_000)
 
   const tokens = (): [string, string][] => [
     ['clone credential', credential],

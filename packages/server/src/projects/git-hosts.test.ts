@@ -19,7 +19,7 @@ import { makeTestApp, type TestApp } from '../testing.ts'
 import { dumpDatabase, filesHolding, holds, keepLog, shapesOf, type Sighting, sightings } from './testing-canary.ts'
 
 // A busy machine makes git slow, which must not fail a test.
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 type Answer = Project & ErrorBody & { session_id: string; branch_name: string }
 

@@ -18,7 +18,7 @@ import {
 import { makeTestApp, type TestApp } from '../testing.ts'
 import { dumpDatabase, filesHolding, holds, keepLog, shapesOf } from './testing-canary.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 type Answer = Project & ErrorBody & { session_id: string; branch_name: string }
 

@@ -13,7 +13,7 @@ beforeAll(async () => {
   project = made.project
   await updateRows(app.deps.db, 'projects', { project_id: project.project_id }, { home: 'ada' })
   await rm(made.repo.dir, { recursive: true })
-}, 60_000)
+}, 120_000)
 afterAll(() => app.close())
 
 const lost = {

@@ -138,7 +138,7 @@ describe('pushes over a quota', () => {
     expect(await clone.client.run('push', 'origin', '--delete', 'fill-1')).toMatchObject({ code: 0 })
     // Another project is unaffected.
     expect(await (await cloneOf(others)).push('work', 900 * kibibyte)).toMatchObject({ code: 0 })
-  }, 60_000)
+  }, 120_000)
 
   test('concurrent pushes share the remaining quota', async () => {
     const made = await app.managedProject()
@@ -147,7 +147,7 @@ describe('pushes over a quota', () => {
     expect(results.filter(({ code }) => code === 0).length).toBeLessThanOrEqual(3)
     expect(await storeBytes(made.repo.dir)).toBeLessThan(quotas.repositoryBytes)
     await isClean(made)
-  }, 60_000)
+  }, 120_000)
 
   test('counts a compressed push by its unpacked size', async () => {
     const made = await app.managedProject()
@@ -167,7 +167,7 @@ describe('pushes over a quota', () => {
     expect(codes).toEqual([true, false])
     expect(await storeBytes(made.repo.dir)).toBeLessThan(quotas.repositoryBytes)
     await isClean(made)
-  }, 60_000)
+  }, 120_000)
 
   test("refuses a push by an agent's own credential", async () => {
     const session = await app.running()

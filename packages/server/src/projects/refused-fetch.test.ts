@@ -5,7 +5,7 @@ import { commit, type HttpBackend, makeRepo, serveHttpBackend, type TestReposito
 import { pino } from 'pino'
 import { makeTestApp, type TestApp } from '../testing.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let app: TestApp
 let origin: TestRepository

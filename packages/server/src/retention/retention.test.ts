@@ -135,7 +135,7 @@ test('old rows of each kind are deleted and young ones stay, which the operator 
     expect(after.kept.find((each) => each.kind === kind)!.rows).toBeLessThan(oldRows)
   }
   expect(after.database_bytes).toBeLessThan(before.database_bytes)
-}, 60_000)
+}, 120_000)
 
 test('a session whose transcript is deleted says so, and is otherwise whole', async () => {
   const [resting] = (

@@ -21,7 +21,7 @@ const lives: RunningHeartbeat[] = []
 beforeAll(async () => {
   app = await makeSessionApp()
   second = await secondServer(app)
-}, 60_000)
+}, 120_000)
 afterEach(async () => {
   await Promise.all(lives.splice(0).map((life) => life.end()))
   for (const child of processes) child.kill('SIGKILL')
@@ -82,7 +82,7 @@ test('the lock alone shows that a killed server is dead, and the others end its 
   first.kill('SIGKILL')
   const stopped = await app.reaches(session.session_id, 'stopped')
   expect(stopped.error).toContain('The server that ran this sandbox stopped')
-}, 90_000)
+}, 120_000)
 
 test('a server that lost its connection takes its lock again and keeps its sessions', async () => {
   const session = await app.running()
@@ -99,7 +99,7 @@ test('a server that lost its connection takes its lock again and keeps its sessi
   await reconcileSessions(second.deps)
   await second.deps.sessions.reconcile(session.session_id)
   expect((await app.session(session.session_id)).status).toBe('running')
-}, 90_000)
+}, 120_000)
 
 test('the next server of the same data folder knows at once that the previous one is dead', async () => {
   const session = await app.running()
@@ -111,14 +111,14 @@ test('the next server of the same data folder knows at once that the previous on
   expect(await row()).toBeUndefined()
   await second.deps.sessions.reconcile(session.session_id)
   expect((await app.session(session.session_id)).status).toBe('stopped')
-}, 90_000)
+}, 120_000)
 
 test('a server stays alive beside a copy of its data folder', async () => {
   const folderId = randomUUID()
   await live(folderId)
   await watch(folderId)
   expect(await row()).toMatchObject({ data_folder: folderId, lock_lost_at: null })
-}, 90_000)
+}, 120_000)
 
 test('a lock from before the last start of the database proves nothing', async () => {
   const [instance_id, folderId] = [randomUUID(), randomUUID()]
@@ -130,7 +130,7 @@ test('a lock from before the last start of the database proves nothing', async (
     .where('instance_id', '=', instance_id)
     .execute()
   expect(rows).toMatchObject([{ instance_id, lock_lost_at: null }])
-}, 90_000)
+}, 120_000)
 
 test('a server without its lock starts no work until it has the lock again', async () => {
   const clock = { ms: 0 }

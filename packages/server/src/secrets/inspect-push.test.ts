@@ -13,7 +13,7 @@ import { formsOf } from './forms.ts'
 import { insertGiven } from './given-store.ts'
 import { sealedSecrets } from './store.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 let app: TestApp
 let clone: string
 let base: string

@@ -37,7 +37,7 @@ test('a session without memory to start waits with its place in line, and starts
   expect(queued!.ms).toBeNumber()
   expect(rest.map(({ name }) => name)).toContain('branch')
   expect((await phasesOf(first.session_id)).map(({ name }) => name)).not.toContain('queue')
-}, 60_000)
+}, 120_000)
 
 test('stops a session that waits in line', async () => {
   load = { ...plenty, freeBytes: 0 }
@@ -46,7 +46,7 @@ test('stops a session that waits in line', async () => {
   expect((await app.request('POST', app.path(waiting.session_id, 'stop'))).status).toBe(200)
   await app.reaches(waiting.session_id, 'stopped')
   load = plenty
-}, 60_000)
+}, 120_000)
 
 test('does not wait for the memory of this machine where sandboxes run on others', async () => {
   const elsewhere = await makeSessionApp({
@@ -56,4 +56,4 @@ test('does not wait for the memory of this machine where sandboxes run on others
   await elsewhere.running()
   await elsewhere.running()
   await elsewhere.close()
-}, 60_000)
+}, 120_000)

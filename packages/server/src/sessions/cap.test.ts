@@ -45,7 +45,7 @@ describe('the limit of live sessions', () => {
     } finally {
       await capped.close()
     }
-  }, 60_000)
+  }, 120_000)
 
   test('is the limit of the plan when the server sets none', async () => {
     const { token, user_id } = await app.makeUser('owner', 'own')

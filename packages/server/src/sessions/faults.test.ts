@@ -456,7 +456,7 @@ describe('the sweep of idle sessions', () => {
       )
       return rows.length === 0
     })
-  }, 60_000)
+  }, 120_000)
 })
 
 test('a server without a driver says so in the session', async () => {

@@ -98,7 +98,7 @@ describe('unfinished work over the quota', () => {
     expect((await app.session(session.session_id)).error).toBeNull()
     expect(await gitText(app.repo, 'fsck', '--full', '--no-dangling')).toBe('')
     expect(await sweepIdle(session)).toBe('stopped')
-  }, 60_000)
+  }, 120_000)
 
   test('the last save of an ending sandbox may use twice the quota, so that no work is lost', async () => {
     const session = await app.running()
@@ -144,7 +144,7 @@ describe('a transcript over the quota', () => {
       `/v1/projects/${app.project.project_id}/usage`,
     )
     expect(usage.body.storage.transcript_bytes).toBeWithin(8_000, quotas.transcriptBytes + 1)
-  }, 60_000)
+  }, 120_000)
 })
 
 describe('the quota of all sessions of a project', () => {

@@ -70,7 +70,7 @@ test('changed secrets reach a running session, and sessions of other projects ar
   await setSecret('WOKEN', 'one')
   await until('the session has it', () => secretOf(session, 'WOKEN') === 'one')
   expect(runs.map(({ changed }) => changed)).not.toContain('all')
-}, 60_000)
+}, 120_000)
 
 test('a refresh that has to wait is applied without a poll of all sessions', async () => {
   const { session_id: id } = await app.running()
@@ -85,7 +85,7 @@ test('a refresh that has to wait is applied without a poll of all sessions', asy
   aheadMs += 5_000
   await until('it is applied', async () => (await app.session(id)).refresh?.status === 'done')
   expect(runs.map(({ changed }) => changed)).not.toContain('all')
-}, 60_000)
+}, 120_000)
 
 test('a start with more sessions than are reconciled at once comes back for the rest', async () => {
   const { session_id } = await app.running()
@@ -104,7 +104,7 @@ test('a start with more sessions than are reconciled at once comes back for the 
   await taken.execute(app.deps.db)
   expect(await reconcileSessions({ ...app.deps, sessions })).toBeNull()
   expect(enqueued.size).toBe(600)
-}, 60_000)
+}, 120_000)
 
 test('a session that another server left gets the secrets that changed meanwhile', async () => {
   const session = await app.running()
@@ -123,4 +123,4 @@ test('a session that another server left gets the secrets that changed meanwhile
     await ended
     await next.close()
   }
-}, 60_000)
+}, 120_000)

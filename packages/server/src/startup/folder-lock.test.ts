@@ -7,8 +7,8 @@ import { makeTestServers } from './testing-server.ts'
 let servers: Awaited<ReturnType<typeof makeTestServers>>
 beforeAll(async () => {
   servers = await makeTestServers()
-}, 60_000)
-afterAll(() => servers.close(), 60_000)
+}, 120_000)
+afterAll(() => servers.close(), 120_000)
 
 test('a second server on a data folder in use refuses with one line, and starts as soon as the first was killed', async () => {
   const first = await servers.boot()
@@ -26,7 +26,7 @@ test('a second server on a data folder in use refuses with one line, and starts 
   const third = await servers.boot()
   expect(third.url).toBeString()
   expect(await (await servers.boot()).errors()).toContain(`process ${third.child.pid}`)
-}, 60_000)
+}, 120_000)
 
 test('a program that a killed server started does not hold its lock', async () => {
   const folder = await mkdtemp(join(servers.dir, 'inherited-'))
@@ -58,7 +58,7 @@ test('a program that a killed server started does not hold its lock', async () =
     holder.kill('SIGKILL')
     process.kill(left, 'SIGKILL')
   }
-}, 60_000)
+}, 120_000)
 
 const flockCalls: Partial<Record<NodeJS.Architecture, number>> = { x64: 73, arm64: 32 }
 
@@ -108,6 +108,6 @@ describe.skipIf(call === undefined || Bun.which('bwrap') === null)('a file syste
       // Two names of one number.
       expect(printed).toMatch(code === 'EOPNOTSUPP' ? /\((ENOTSUP|EOPNOTSUPP)\)/ : new RegExp(`\\(${code}\\)`))
     },
-    60_000,
+    120_000,
   )
 })

@@ -32,7 +32,7 @@ test('a data folder with a database of its own is refused beside an empty one, w
     await database.drop()
     await rm(dir, { recursive: true, force: true })
   }
-}, 60_000)
+}, 120_000)
 
 test('a server whose database is a PostgreSQL of the operator is not started without it', async () => {
   const database = await createTestDatabase({ name: 'external', prepare: async () => {} })

@@ -10,8 +10,8 @@ import { bootServer, makeTestServers } from './testing-server.ts'
 let servers: Awaited<ReturnType<typeof makeTestServers>>
 beforeAll(async () => {
   servers = await makeTestServers()
-}, 60_000)
-afterAll(() => servers.close(), 60_000)
+}, 120_000)
+afterAll(() => servers.close(), 120_000)
 
 /** A way to the database that can be closed, or lose everything. */
 async function makeWay(databaseUrl: string) {
@@ -78,7 +78,7 @@ test('says once which version used the data folder before', async () => {
     for (const child of started) child.kill('SIGKILL')
     await Promise.all(started.map((child) => child.exited))
   }
-}, 90_000)
+}, 120_000)
 
 test('names the database without its password, and says when and why it does not answer', async () => {
   const way = await makeWay(servers.databaseUrl)
@@ -115,4 +115,4 @@ test('names the database without its password, and says when and why it does not
     await Promise.all(started.map((child) => child.exited))
     await way.close()
   }
-}, 90_000)
+}, 120_000)

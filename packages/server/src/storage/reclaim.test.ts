@@ -68,7 +68,7 @@ test('frees the space of a deleted branch after a day, and keeps what refs and c
   await reclaim(hours(27))
   expect(await asideIn(repo)).toEqual([])
   expect(await gitText(repo, 'fsck', '--full', '--no-dangling')).toBe('')
-}, 60_000)
+}, 120_000)
 
 test('restores set-aside objects when something refers to them again', async () => {
   const { repo } = await app.managedProject()
@@ -82,7 +82,7 @@ test('restores set-aside objects when something refers to them again', async () 
   await reclaim(hours(27))
   expect([await has(repo, gone), await asideIn(repo)]).toEqual([true, []])
   expect(await gitText(repo, 'fsck', '--full', '--no-dangling')).toBe('')
-}, 60_000)
+}, 120_000)
 
 test('every column that names a commit is a root, or is known not to be', async () => {
   const { rows } = await sql<{ name: string }>`

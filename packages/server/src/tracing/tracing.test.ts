@@ -87,7 +87,7 @@ test('a merge is one trace: the request at the top, its merge below, and the git
   )
   expect([copy?.service['service.instance.id'], kept?.service['service.instance.id']]).toEqual(['bob', 'ada'])
   expect(spans.find(({ name }) => name.startsWith('git '))!.attributes).toHaveProperty(['svc.git.lane'])
-}, 60_000)
+}, 120_000)
 
 test('a request that is forwarded is one trace of two servers', async () => {
   const { cr_id } = await project.changeRequest(bob, 'forwarded')
@@ -100,7 +100,7 @@ test('a request that is forwarded is one trace of two servers', async () => {
   expect(first).toMatchObject({ kind: 2, attributes: { 'svc.peer': 'bob', 'http.response.status_code': 200 } })
   expect([first?.parentSpanId, second?.parentSpanId]).toEqual([undefined, first!.spanId])
   expect(spans.some(({ name }) => name === 'land merge')).toBe(true)
-}, 60_000)
+}, 120_000)
 
 test('no caller chooses the trace of its request, directly or through another server', async () => {
   const traceId = 'c0ffee00'.repeat(4)
@@ -111,7 +111,7 @@ test('no caller chooses the trace of its request, directly or through another se
   await traceOf('GET /v1/projects/:projectId/branches')
   await traceOf('GET forwarded')
   expect(collector.bodies.join('')).not.toContain('c0ffee')
-}, 60_000)
+}, 120_000)
 
 test('the collector gets the headers of the operator, and no branch, path, message, query, token or secret', async () => {
   const secret = { name: 'TOKEN', value: `${canary}-secret` }
@@ -129,7 +129,7 @@ test('the collector gets the headers of the operator, and no branch, path, messa
   expect(collector.spans().flatMap(({ events, status }) => [...events, ...(status.message ? [status] : [])])).toEqual(
     [],
   )
-}, 60_000)
+}, 120_000)
 
 test('a collector that never answers, or refuses, delays no request and costs one line in the log', async () => {
   collector.set('hangs')
@@ -166,4 +166,4 @@ test('a server that ends sends its last spans', async () => {
   await bob.kill('SIGTERM')
   expect(collector.spans().length).toBeGreaterThan(earlier)
   expect(collector.spans().at(-1)!.service['service.instance.id']).toBe('bob')
-}, 60_000)
+}, 120_000)

@@ -55,7 +55,7 @@ test('the request for a session has its start in its trace, and so does the log'
   for (const name of ['make sandbox', 'boot sandbox'])
     expect(named(name)[0]).toMatchObject({ traceId: request.traceId, parentSpanId: start.spanId })
   expect(lines.find(({ msg }) => msg === 'a session is running')?.trace_id).toBe(request.traceId)
-}, 60_000)
+}, 120_000)
 
 test('a turn is a trace of its own, with the calls of its model, and names no model that nobody configured', async () => {
   const { session_id } = await app.running()
@@ -82,7 +82,7 @@ test('a turn is a trace of its own, with the calls of its model, and names no mo
   }
   expect(calls.map(({ attributes }) => attributes['gen_ai.request.model'])).toEqual(['big-model', undefined])
   expect(collector.bodies.join('')).not.toContain(canary)
-}, 60_000)
+}, 120_000)
 
 test('only a run of a job that does something or fails has a trace', async () => {
   const stopping = new AbortController()
@@ -102,7 +102,7 @@ test('only a run of a job that does something or fails has a trace', async () =>
   expect(named('job fail')[0]).toMatchObject({ status: { code: 2 }, attributes: { 'error.type': 'Error' } })
   expect(named('job find nothing')).toEqual([])
   expect(collector.bodies.join('')).not.toContain(canary)
-}, 60_000)
+}, 120_000)
 
 test('a sampler that takes none sends none', async () => {
   const quiet = new OpenTelemetry(
@@ -114,4 +114,4 @@ test('a sampler that takes none sends none', async () => {
   await tracing.span('seen', { parent: 'none' }, async () => {})
   await found('the span of the other', () => named('seen')[0])
   expect(named('unseen')).toEqual([])
-}, 60_000)
+}, 120_000)

@@ -6,7 +6,7 @@ import { fireDueTriggers } from './fire-due.ts'
 import { fireOrphanedSlots } from './fire.ts'
 import { hookTrigger, makeTriggerApp, startOfTests, type TriggerApp } from './testing.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 let app: TriggerApp
 const secret = 'whsec-0123456789abcdef'
 const signal = new AbortController().signal

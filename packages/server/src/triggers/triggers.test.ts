@@ -9,7 +9,7 @@ import { fireOrphanedSlots, fireSlot } from './fire.ts'
 import { lockTriggers } from './store.ts'
 import { cronTrigger, makeTriggerApp, startOfTests, type TriggerApp } from './testing.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 let app: TriggerApp
 const signal = new AbortController().signal
 const hour = 3_600_000

@@ -10,7 +10,7 @@ import { openBucket } from './s3/open-bucket.ts'
 import { Requests } from './s3/requests.ts'
 import { hasObjectStore, ObjectStore } from './testing-object-store.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 /** Short, so that a test does not wait for a holder that died. */
 const lockTimes = { renewMs: 100, leaseMs: 1_500, settleMs: 100, pollMs: 50 }

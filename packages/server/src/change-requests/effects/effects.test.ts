@@ -3,7 +3,7 @@ import type { ChangeRequest, MergePreview } from '@svc/contract'
 import { makeTestApp, type TestApp } from '../../test-app.ts'
 import { type TestProject, testProject } from '../testing.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 const trigger = (slug: string, more = '') =>
   `[[triggers]]\nslug = "${slug}"\ntype = "cron"\ncron = "0 3 * * *"\nprompt = "Go."\n${more}`
 const app = (slug: string, more: string) => `[[apps]]\nslug = "${slug}"\n${more}\n`

@@ -126,5 +126,5 @@ test.each(rounds)(
     expect(open.rowCount).toBe(0)
     expect((await api('POST', crPath(cr.cr_id, 'merge'), {}, key)).body).toEqual(again.body)
   },
-  60_000,
+  120_000,
 )

@@ -10,7 +10,7 @@ import { followHostLandings } from './follow-host-landings.ts'
 import { getHostLanding } from './host-landing-store.ts'
 import { auditOfObject, gitText, type Refusal, type TestProject, testProject } from '../testing.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let app: TestApp
 beforeAll(async () => {

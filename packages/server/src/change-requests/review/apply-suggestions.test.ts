@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await app.close()
   for (const close of closing) await close()
-}, 60_000)
+}, 120_000)
 
 const suggest = (line: number, lines: string[], more: object = {}) => ({
   ...{ path: 'a.txt', side: 'new', line },

@@ -380,7 +380,7 @@ describe('sending messages', () => {
     } finally {
       await other.close()
     }
-  }, 60_000)
+  }, 120_000)
 })
 
 test('text by an agent mentions nobody, links nowhere else, and contains no secret', async () => {

@@ -11,7 +11,7 @@ import { callRemoteTool, listRemoteTools } from './mcp.ts'
 import { event, type HostileMcp, type Message, reply, serveHostileMcp, stream, text } from './testing-hostile.ts'
 import { type Served, serveMcp } from '../testing.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const credential = 'canary-9Wq2/hostile+value=7'
 let app: SessionApp

@@ -11,7 +11,7 @@ import { runningDatabase } from './running.ts'
 
 const root = await mkdtemp(join(tmpdir(), 'svc-embedded-'))
 // Removing synced files takes some disks a second per database.
-afterAll(() => rm(root, { recursive: true, force: true }), 60_000)
+afterAll(() => rm(root, { recursive: true, force: true }), 120_000)
 
 const log = { info: () => {}, debug: () => {}, error: () => {} }
 const start = (dataDir: string, more: Partial<EmbeddedOptions> = {}) => startEmbeddedPostgres({ dataDir, log, ...more })
@@ -68,7 +68,7 @@ test('PostgreSQL starts, keeps its data, restarts quickly and leaves no process'
   expect(await readdir(join(root, 'a'))).toEqual(['postgres'])
   const socketDir = new URL(again.connectionString).searchParams.get('host')!
   expect(existsSync(socketDir)).toBe(false)
-}, 60_000)
+}, 120_000)
 
 test('PostgreSQL ends within moments when its parent is killed, and its data folder opens again', async () => {
   const dataDir = join(root, 'killed/postgres')
@@ -90,7 +90,7 @@ test('PostgreSQL ends within moments when its parent is killed, and its data fol
   }
   const after = await start(dataDir)
   await after.stop()
-}, 60_000)
+}, 120_000)
 
 test('reports a crash of PostgreSQL, whose stale pid file does not stop the next start', async () => {
   const dataDir = join(root, 'crashed/postgres')
@@ -104,7 +104,7 @@ test('reports a crash of PostgreSQL, whose stale pid file does not stop the next
   const again = await start(dataDir)
   expect(await query(again.connectionString, 'select n from t')).toEqual([{ n: 1 }])
   await again.stop()
-}, 60_000)
+}, 120_000)
 
 test('refuses a data folder in use without disturbing its server', async () => {
   const dataDir = join(root, 'used/postgres')
@@ -114,7 +114,7 @@ test('refuses a data folder in use without disturbing its server', async () => {
   expect(message).toContain(`process ${first.pid}`)
   expect(await query(first.connectionString, 'select 1 as n')).toEqual([{ n: 1 }])
   await first.stop()
-}, 60_000)
+}, 120_000)
 
 test('finds the database of a running server from its folder, and not from a copy of the folder', async () => {
   const dataDir = join(root, 'found/postgres')
@@ -125,7 +125,7 @@ test('finds the database of a running server from its folder, and not from a cop
   expect(await runningDatabase(dataDir)).toBe(first.connectionString)
   expect(await runningDatabase(copy)).toBeNull()
   await first.stop()
-}, 60_000)
+}, 120_000)
 
 test('refuses a data folder of another version or user without changing it', async () => {
   const newer = join(root, 'newer/postgres')
@@ -158,7 +158,7 @@ test.if(process.getuid?.() === 0)(
     expect(await query(mapped.connectionString, 'select 1 as n')).toEqual([{ n: 1 }])
     await mapped.stop()
   },
-  60_000,
+  120_000,
 )
 
 const debian = '/usr/lib/postgresql/15/bin'
@@ -176,7 +176,7 @@ test.if(existsSync(debian))(
     ])
     await again.stop()
   },
-  60_000,
+  120_000,
 )
 
 test('refuses a folder that cannot be created in one line', async () => {
@@ -191,7 +191,7 @@ test('an aborted start leaves nothing behind', async () => {
   const starting = start(dataDir, { log: { ...log, info: () => stop.abort() }, signal: stop.signal })
   await expect(starting).rejects.toThrow()
   expect(await readdir(join(root, 'off'))).toEqual([])
-}, 60_000)
+}, 120_000)
 
 test('one of two concurrent first starts succeeds, and the other says why it failed', async () => {
   const dataDir = join(root, 'two/postgres')
@@ -202,4 +202,4 @@ test('one of two concurrent first starts succeeds, and the other says why it fai
     if (result.status === 'rejected') expect(result.reason).toBeInstanceOf(EmbeddedPostgresError)
     else await result.value.stop()
   }
-}, 60_000)
+}, 120_000)

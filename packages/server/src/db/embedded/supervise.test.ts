@@ -7,7 +7,7 @@ import pg from 'pg'
 import { superviseEmbeddedPostgres } from './supervise.ts'
 
 const root = await mkdtemp(join(tmpdir(), 'svc-kept-'))
-afterAll(() => rm(root, { recursive: true, force: true }), 60_000)
+afterAll(() => rm(root, { recursive: true, force: true }), 120_000)
 
 async function query(url: string, sql: string): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: url })
@@ -63,4 +63,4 @@ test('restarts a killed PostgreSQL at the same address with all committed data, 
     await delay(20)
   }
   expect(await query(kept.connectionString, 'select 1').catch((error: Error) => error)).toBeInstanceOf(Error)
-}, 90_000)
+}, 120_000)

@@ -12,7 +12,7 @@ beforeAll(async () => {
   database = await createTestDatabase({ name: 'table_stream', prepare: async () => {} })
   client = new pg.Client({ connectionString: database.url })
   await client.connect()
-}, 60_000)
+}, 120_000)
 afterAll(async () => {
   await client.end()
   await database.drop()
@@ -32,4 +32,4 @@ test('reads one table after another, also when one ends with rows that fill the 
     expect(await text(readRows(client, table('small'), () => rows++))).toBe('b\n')
   }
   expect(rows).toBe(30)
-}, 60_000)
+}, 120_000)

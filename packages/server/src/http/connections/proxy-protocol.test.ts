@@ -258,7 +258,7 @@ describe('connections with a PROXY header', () => {
     }
     expect(unread!.readableLength).toBeLessThan(8 * 1024 * 1024)
     unread!.destroy()
-  }, 30_000)
+  }, 120_000)
 
   test('cuts off a stalled body with 408', async () => {
     const { port } = await start({ bodyIdleMs: 300, bodyBytesPerSecond: 0 })

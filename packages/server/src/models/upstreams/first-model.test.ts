@@ -16,7 +16,7 @@ const never = new AbortController().signal
 let app: TestApp
 beforeAll(async () => {
   app = await makeTestApp({ configure: { model: null } })
-}, 60_000)
+}, 120_000)
 afterAll(async () => {
   await app.close()
   await upstream.stop(true)

@@ -10,7 +10,7 @@ let app: TestApp
 const stopped: (() => unknown)[] = []
 beforeAll(async () => {
   app = await makeTestApp({ serverName: 'here', home: 'here', configure: { replica: 'sync' } })
-}, 60_000)
+}, 120_000)
 afterAll(async () => {
   await Promise.all(stopped.map((stop) => stop()))
   await app.close()
@@ -64,7 +64,7 @@ test('another server gets the copy at once when one refuses it for its clock, or
   expect(await deps.replicas.send(row, repo, [])).toBe('fine')
   expect(performance.now() - began).toBeLessThan(6_000)
   expect((await findReplica(deps.db, project.project_id))?.server).toBe('fine')
-}, 30_000)
+}, 120_000)
 
 test('a change waits no longer for a copy that is being made, and another server gets it when the first falls silent', async () => {
   await app.deps.db.deleteFrom('server_instances').where('server_name', 'is not', null).execute()
@@ -78,4 +78,4 @@ test('a change waits no longer for a copy that is being made, and another server
   await peer('other', (path) => (path.endsWith('/fill') ? new Response(null) : noCopy()))
   isSilent = true
   expect(await deps.replicas.send(row, repo, [])).toBe('other')
-}, 60_000)
+}, 120_000)

@@ -23,7 +23,7 @@ beforeAll(async () => {
   port = await listener.onPort('127.0.0.1', 0)
   const served = buildApp(app.deps)
   listener.answerWith((request, env) => served.fetch(request, env))
-}, 60_000)
+}, 120_000)
 afterAll(async () => {
   await listener.close()
   await app.close()
@@ -50,4 +50,4 @@ test('a copy that the end of the server cuts is logged in one line, and not as a
   await ended
   await until('it is logged', () => lines.some(({ msg }) => msg === 'a request ended before its git'))
   expect(lines.filter(({ level }) => level >= 40)).toEqual([])
-}, 60_000)
+}, 120_000)

@@ -120,7 +120,7 @@ test('a long conversation keeps its newest part, and long texts their beginning'
       '<person>\nturn 0.\n</person>',
     ].map((part) => note.includes(part)),
   ).toEqual([true, true, true, false])
-}, 60_000)
+}, 120_000)
 
 test('secrets of the session are redacted, and failed turns have their reason', async () => {
   const value = 'correct-horse-battery-staple'

@@ -187,7 +187,7 @@ describe('a long conversation', () => {
     await events.find('the end of what is', (event) => event.type === 'turn')
     expect(events.seen.filter((event) => event.type === 'message')).toHaveLength(count)
     await events.close()
-  }, 60_000)
+  }, 120_000)
 
   test('does not pile up in memory for a reader who does not read', async () => {
     const sessionId = await longSession()
@@ -204,7 +204,7 @@ describe('a long conversation', () => {
       bytes += value.length
     }
     expect(bytes).toBeLessThan(count * size)
-  }, 60_000)
+  }, 120_000)
 })
 
 test('a server that stops ends the streams of its readers, after what its sessions did last', async () => {
@@ -224,4 +224,4 @@ test('a server that stops ends the streams of its readers, after what its sessio
   } finally {
     await stopping.close()
   }
-}, 60_000)
+}, 120_000)

@@ -44,7 +44,7 @@ beforeAll(async () => {
   await setSecret('TICKETS_KEY', connectorSecret)
   session = await app.running()
   expect(Object.values(session.env)).not.toContain(connectorSecret)
-}, 60_000)
+}, 120_000)
 afterAll(async () => {
   await app.close()
 })

@@ -190,7 +190,7 @@ test('a secret that was replaced and deleted stays out of the session that was g
   }
   // A session that was never given them has no part in that.
   expect(JSON.stringify(await say(text, await app.running()))).toContain(text)
-}, 60_000)
+}, 120_000)
 
 test('what sessions were given is kept sealed, once, and as long as one of them is there', async () => {
   const kept = async () => {

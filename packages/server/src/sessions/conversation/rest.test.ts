@@ -91,7 +91,7 @@ test('closes while the runtime sleeps, and is open again before a prompt arrives
     await follower.stop()
     await stop()
   }
-}, 60_000)
+}, 120_000)
 
 test('stays closed for a sandbox that sleeps already, and ends a turn whose end was missed', async () => {
   const session = await app.running()
@@ -124,4 +124,4 @@ test('stays closed for a sandbox that sleeps already, and ends a turn whose end 
     await Promise.all([sleeping.stop(), busy.stop()])
     await stop()
   }
-}, 60_000)
+}, 120_000)

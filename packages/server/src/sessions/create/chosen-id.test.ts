@@ -8,7 +8,7 @@ import { managedDir } from '../../projects/repository.ts'
 import type { TestReply } from '../../testing.ts'
 import { makeSessionApp, type SessionApp } from '../testing.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 let app: SessionApp
 beforeAll(async () => {
   app = await makeSessionApp()

@@ -11,7 +11,7 @@ import { pruneWip } from '../unfinished-work/prune.ts'
 import { savedReply, startWorkDaemon } from '../unfinished-work/testing-work-daemon.ts'
 import { saveWip } from '../unfinished-work/wip.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 let app: SessionApp
 let daemon: Awaited<ReturnType<typeof startWorkDaemon>>
 

@@ -48,7 +48,7 @@ test('an answer that was complete keeps no error while the next prompt waits', a
     async () => (await transcript(sessionId)).length >= 4 && deps.sessions.turnOf(sessionId) === 'idle',
   )
   expect(await transcript(sessionId)).toEqual(turnsOf('First', 'Second'))
-}, 60_000)
+}, 120_000)
 
 test('a prompt that its agent did not get is shown once', async () => {
   const { deps, driver } = app
@@ -71,4 +71,4 @@ test('a prompt that its agent did not get is shown once', async () => {
       deps.sessions.turnOf(sessionId) === 'idle',
   )
   expect(await transcript(sessionId)).toEqual(turnsOf('Later'))
-}, 60_000)
+}, 120_000)

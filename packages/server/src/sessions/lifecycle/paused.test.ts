@@ -26,4 +26,4 @@ test('a pause during the boot of a sandbox is none of its time', async () => {
   expect(await app.session(sessionId)).toMatchObject({ status: 'provisioning', error: null })
   app.driver.options.bootMs = 0
   await app.reaches(sessionId, 'running')
-}, 60_000)
+}, 120_000)

@@ -128,7 +128,7 @@ describe('while the git host is down', () => {
     expect(done).toMatchObject({ status: 'done', applied: ['sandbox.egress'], error: null })
     expect(await mayReach(session, 'back.invalid')).toBe(true)
     await place.close()
-  }, 60_000)
+  }, 120_000)
 
   test('pauses between the attempts', async () => {
     const place = await external()
@@ -146,7 +146,7 @@ describe('while the git host is down', () => {
     expect((await read(place, session.session_id)).refresh?.status).toBe('done')
     expect(await timeline(place, session.session_id)).toHaveLength(1)
     await place.close()
-  }, 60_000)
+  }, 120_000)
 
   test('fails a requested refresh once', async () => {
     const place = await external()
@@ -164,7 +164,7 @@ describe('while the git host is down', () => {
     expect(await timeline(place, session.session_id)).toHaveLength(1)
     expect(await events(place)).toHaveLength(1)
     await place.close()
-  }, 60_000)
+  }, 120_000)
 })
 
 describe('a manifest with an error', () => {
@@ -200,7 +200,7 @@ describe('a manifest with an error', () => {
     const { refresh: mended } = await read(place, session.session_id)
     expect(mended).toMatchObject({ status: 'done', applied: ['sandbox.egress'], error: null })
     expect(await mayReach(session, 'kept.invalid')).toBe(false)
-  }, 60_000)
+  }, 120_000)
 })
 
 describe('while the agent works', () => {
@@ -224,7 +224,7 @@ describe('while the agent works', () => {
     })
     expect((await read(place, session.session_id)).refresh?.applied).toEqual(['agents', 'sandbox.egress'])
     expect(await timeline(place, session.session_id)).toHaveLength(1)
-  }, 60_000)
+  }, 120_000)
 
   test('applies a changed egress list at once, also by a requested refresh', async () => {
     const place = await managed({ 'svc.toml': '[sandbox]\negress = ["leak.invalid"]\n' })
@@ -242,7 +242,7 @@ describe('while the agent works', () => {
     })
     expect(await mayReach(session, 'other.invalid')).toBe(false)
     endWork()
-  }, 60_000)
+  }, 120_000)
 })
 
 describe('slow sandboxes', () => {
@@ -280,7 +280,7 @@ describe('slow sandboxes', () => {
       const all = await Promise.all(sessions.map(({ session_id: id }) => read(place, id)))
       return all.every((session) => session.refresh?.status === 'done')
     })
-  }, 60_000)
+  }, 120_000)
 })
 
 describe('an agent that requests refreshes in a loop', () => {
@@ -322,5 +322,5 @@ describe('an agent that requests refreshes in a loop', () => {
       .where('object_id', '=', session_id)
       .execute()
     expect(audited).toHaveLength(2)
-  }, 60_000)
+  }, 120_000)
 })

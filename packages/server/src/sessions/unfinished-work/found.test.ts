@@ -93,7 +93,7 @@ test('a failed or slow save is in the notes of the earlier work', async () => {
   expect(await read()).toMatchObject({ commit: first, notes: ['A newer state is still being saved.'] })
   open.resolve()
   await watch.end()
-}, 60_000)
+}, 120_000)
 
 test('a session whose sandbox ended without its last save says so', async () => {
   const { sessionId, watch } = await watched()

@@ -111,7 +111,7 @@ test('a save that waits for the copy is kept when its session stops meanwhile', 
   const { status, error } = await stopped(session)
   await saving
   expect([status, error, await workOf(session)]).toEqual(['stopped', null, newest])
-}, 60_000)
+}, 120_000)
 
 test('a last save does not wait for the saves of other sessions', async () => {
   const [busy, ends] = [await app.running(), await app.running()]
@@ -124,7 +124,7 @@ test('a last save does not wait for the saves of other sessions', async () => {
   isAway = false
   await saving
   await stop(busy)
-}, 60_000)
+}, 120_000)
 
 /** What an operator finds when the home is gone for good now. Another server tries it only. */
 async function lostWithHome(): Promise<string[]> {
@@ -156,7 +156,7 @@ test('what is acknowledged after a last save that lags is in the copy with all i
   expect(await workOf(next)).toBe(newest)
   expect(await lostWithHome()).not.toContain(`refs/svc/wip/${next.session_id}`)
   await stop(next)
-}, 60_000)
+}, 120_000)
 
 test('a last save that lags is copied later although the copy got another change before it', async () => {
   await app.deps.replicas.tend(new AbortController().signal)
@@ -166,4 +166,4 @@ test('a last save that lags is copied later although the copy got another change
   await app.deps.replicas.tend(new AbortController().signal)
   expect(await lostWithHome()).toEqual([])
   await stop(next)
-}, 60_000)
+}, 120_000)

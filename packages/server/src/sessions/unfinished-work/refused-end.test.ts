@@ -56,21 +56,21 @@ for (const [name, method, verb] of [
     await mend()
     expect((await app.request(method, app.path(sessionId, verb))).status).toBeLessThan(300)
     expect([await kept(session), await isAlive(session)]).toEqual([snapshot, false])
-  }, 60_000)
+  }, 120_000)
 
 test('a deletion that may lose the work ends a session whose work cannot be saved', async () => {
   const { session, snapshot } = await unsavable()
   const { status } = await app.request('DELETE', `${app.path(session.session_id)}?discard=true`)
   expect([status, await isAlive(session)]).toEqual([200, false])
   expect(await kept(session)).not.toBe(snapshot)
-}, 60_000)
+}, 120_000)
 
 test('a session whose sandbox does not answer is deleted', async () => {
   const { session } = await unsavable()
   app.driver.options.around = async () => new Response('', { status: 500 })
   expect((await app.request('DELETE', app.path(session.session_id))).status).toBe(200)
   expect(await isAlive(session)).toBe(false)
-}, 60_000)
+}, 120_000)
 
 test('a stop during which the database goes away is refused as one, and changes nothing', async () => {
   const { session, snapshot, mend } = await unsavable()
@@ -91,4 +91,4 @@ test('a stop during which the database goes away is refused as one, and changes 
   expect([(await app.session(sessionId)).status, await isAlive(session)]).toEqual(['running', true])
   expect((await app.request('POST', app.path(sessionId, 'stop'))).status).toBe(200)
   expect([await kept(session), await isAlive(session)]).toEqual([snapshot, false])
-}, 60_000)
+}, 120_000)

@@ -73,7 +73,7 @@ test('saves a sandbox once more when its runtime sleeps, and again when it is aw
   asleepSince = null
   await until('it was saved again', () => seen.saves > whileAsleep)
   await daemon.watch.end()
-}, 60_000)
+}, 120_000)
 
 const unsavedOf = async (sessionId: string) => (await app.request<Session>('GET', app.path(sessionId))).body.error
 
@@ -91,7 +91,7 @@ test('the last save of a sandbox that is slow and answers is waited for', async 
   })
   await daemon.watch.end()
   expect(await unsavedOf(daemon.sessionId)).toBeNull()
-}, 60_000)
+}, 120_000)
 
 test('a server that ends waits a moment for a last save, also where one was waited for before', async () => {
   const { promise: never } = Promise.withResolvers<typeof nothingUnfinished>()
@@ -108,4 +108,4 @@ test('a server that ends waits a moment for a last save, also where one was wait
   daemon.watch.hurry()
   await ending
   expect(await unsavedOf(daemon.sessionId)).toContain('may not be saved. It took longer than a stop may wait.')
-}, 60_000)
+}, 120_000)

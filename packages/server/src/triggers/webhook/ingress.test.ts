@@ -3,7 +3,7 @@ import { createHmac, randomUUID } from 'node:crypto'
 import { until } from '../../sessions/testing.ts'
 import { hookTrigger, makeTriggerApp, type TriggerApp } from '../testing.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 let app: TriggerApp
 const secret = 'whsec-0123456789abcdef'
 const sign = (body: string, key = secret) => `sha256=${createHmac('sha256', key).update(body).digest('hex')}`
