@@ -1,36 +1,19 @@
 /** Merges on two pairs of servers side by side: one keeps a copy on the other server, the other pair has none. */
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeToken } from '@svc/contract'
-import { freePort } from '@svc/git/testing'
 import { migrate } from '../../packages/server/src/db/migrate.ts'
 import { createTestDatabase, withClient } from '../../packages/server/src/db/testing-cluster.ts'
-import { gatewayOf, git, program, ServerProcess } from '../../test/e2e/harness.ts'
+import { gatewayOf, git } from '../../test/e2e/harness.ts'
+import { OneOfSeveral, sharedSettings } from '../../test/e2e/one-of-several.ts'
 import { type Figure, median, timed } from '../report/figures.ts'
 
 type Mode = 'sync' | 'async' | 'none'
 
-class OneOfTwo extends ServerProcess {
-  readonly #env: Record<string, string>
-
-  constructor(dir: string, env: Record<string, string>) {
-    super(dir)
-    this.#env = env
-  }
-
-  async boot(): Promise<void> {
-    const port = String(await freePort())
-    const own = { SVC_PORT: port, SVC_PEER_URL: `http://127.0.0.1:${port}` }
-    if (!(await this.launch([program, 'server'], { ...this.#env, ...own }))) throw new Error(this.output)
-    this.url = own.SVC_PEER_URL
-    this.token = this.#env.SVC_BOOTSTRAP_TOKEN!
-  }
-}
-
 interface Pair {
-  home: OneOfTwo
+  home: OneOfSeveral
   project: string
   merge(branch: string): Promise<number>
   push(branch: string): Promise<number>
@@ -39,20 +22,16 @@ interface Pair {
 
 async function startPair(dir: string, mode: Mode): Promise<Pair> {
   const database = await createTestDatabase({ name: 'replica', prepare: migrate })
+  const own = join(dir, mode)
+  await mkdir(own)
   const env = {
-    PATH: process.env.PATH ?? '',
-    HOME: dir,
-    DATABASE_URL: database.url,
-    SVC_MASTER_KEY_FILE: join(dir, `${mode}.key`),
+    ...sharedSettings(own, database.url),
     SVC_PUBLIC_URL: 'http://127.0.0.1:8420',
     SVC_BOOTSTRAP_TOKEN: makeToken((count) => randomBytes(count)),
     SVC_SANDBOX_DRIVER: 'none',
-    SVC_LOG: 'json',
     SVC_REPLICA: mode,
   }
-  const servers = ['ada', 'bob'].map(
-    (name) => new OneOfTwo(dir, { ...env, SVC_SERVER_NAME: name, SVC_DATA_DIR: join(dir, mode, name) }),
-  )
+  const servers = ['ada', 'bob'].map((name) => new OneOfSeveral(own, name, env))
   for (const server of servers) await server.boot()
   const home = servers[0]!
   const { project_id: project } = await home.send<{ project_id: string }>('POST', '/v1/projects', { name: 'bench' })

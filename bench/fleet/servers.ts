@@ -8,7 +8,7 @@ import { makeToken } from '@svc/contract'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../packages/server/src/db/embedded/postgres.ts'
 import { freePort } from '../../packages/git/src/testing.ts'
 import { program, removeFolder, ServerProcess } from '../../test/e2e/harness.ts'
-import { sharedSettings } from '../../test/e2e/one-of-three.ts'
+import { sharedSettings } from '../../test/e2e/one-of-several.ts'
 import { processorMsOf } from '../report/processes.ts'
 import { SandboxHost } from './sandbox-host.ts'
 

@@ -3,12 +3,7 @@
  * pages do to it. In each layout of the names of the dashboard and its previews, because browsers send cookies differently.
  */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { type AddressInfo, connect } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { createServer, type Server as TlsServer } from 'node:tls'
+import { makeCertificate } from '@svc/git/testing'
 import type { Browser, BrowserContext, Frame, Page } from 'playwright-core'
 import { buildApp } from '../../packages/server/src/app.ts'
 import { startDashboardSession } from '../../packages/server/src/auth/dashboard-session.ts'
@@ -17,6 +12,7 @@ import { previewIngress } from '../../packages/server/src/sessions/edge/preview.
 import { makeSessionApp, type RunningSession, type SessionApp } from '../../packages/server/src/sessions/testing.ts'
 import { browserPath, openBrowser } from '../e2e/browser.ts'
 import { until } from '../e2e/harness.ts'
+import { terminateTls } from './terminate-tls.ts'
 
 setDefaultTimeout(240_000)
 
@@ -24,7 +20,7 @@ let app: SessionApp
 let session: RunningSession
 let listener: Listener
 let plainPort: number
-let tls: { server: TlsServer; port: number }
+let tls: Awaited<ReturnType<typeof terminateTls>>
 /** A page of somebody else, by http and by https. */
 const foreign: { http?: ReturnType<typeof Bun.serve>; https?: ReturnType<typeof Bun.serve> } = {}
 let foreignHtml = ''
@@ -54,7 +50,8 @@ beforeAll(async () => {
   session = await app.running({ name: 'Build the page' })
   listener = new Listener({ fromSandbox: false })
   plainPort = await listener.onPort('127.0.0.1', 0)
-  const certified = certify()
+  const names = ['*.attack.test', '*.preview.attack.test', '*.previews.test']
+  const certified = makeCertificate('attack.test', { names })
   tls = await terminateTls(certified, plainPort)
   const answer = () => html(foreignHtml)
   foreign.http = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: answer })
@@ -73,36 +70,7 @@ afterAll(async () => {
   tls?.server.close()
   await listener?.close()
   await app?.close()
-}, 60_000)
-
-function certify(): { key: Buffer; cert: Buffer } {
-  const dir = mkdtempSync(join(tmpdir(), 'svc-tls-'))
-  const [key, cert] = [join(dir, 'key'), join(dir, 'cert')]
-  const names = ['*.attack.test', '*.preview.attack.test', '*.previews.test'].map((name) => `DNS:${name}`)
-  execFileSync(
-    'openssl',
-    [
-      ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=attack.test'],
-      ...['-addext', `subjectAltName=${names.join(',')}`, '-keyout', key, '-out', cert],
-    ],
-    { stdio: 'ignore' },
-  )
-  const certified = { key: readFileSync(key), cert: readFileSync(cert) }
-  rmSync(dir, { recursive: true })
-  return certified
-}
-
-/** As a reverse proxy does. */
-async function terminateTls(certified: ReturnType<typeof certify>, to: number): Promise<typeof tls> {
-  const server = createServer(certified, (socket) => {
-    const inner = connect(to, '127.0.0.1')
-    socket.pipe(inner).pipe(socket)
-    socket.on('error', () => inner.destroy())
-    inner.on('error', () => socket.destroy())
-  })
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  return { server, port: (server.address() as AddressInfo).port }
-}
+}, 120_000)
 
 interface Layout {
   dashboard: string

@@ -3,12 +3,7 @@
  * the previews below one registrable domain, so that the browser counts them as one site and lets them share cookies.
  */
 import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { type AddressInfo, connect } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { createServer, type Server as TlsServer } from 'node:tls'
+import { makeCertificate } from '@svc/git/testing'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { buildApp } from '../../packages/server/src/app.ts'
 import { startDashboardSession } from '../../packages/server/src/auth/dashboard-session.ts'
@@ -19,6 +14,7 @@ import { makeSessionApp, type RunningSession, type SessionApp } from '../../pack
 import { browserPath, openBrowser } from '../e2e/browser.ts'
 import { until } from '../e2e/harness.ts'
 import { answerAsProgram, techniques } from './preview-techniques.ts'
+import { terminateTls } from './terminate-tls.ts'
 
 setDefaultTimeout(240_000)
 
@@ -26,7 +22,7 @@ let app: SessionApp
 let session: RunningSession
 let other: RunningSession
 let listener: Listener
-let tls: { server: TlsServer; port: number }
+let tls: Awaited<ReturnType<typeof terminateTls>>
 let browser: Browser
 let context: BrowserContext
 let dashboard: string
@@ -39,7 +35,8 @@ beforeAll(async () => {
   session = await app.running()
   other = await app.running()
   listener = new Listener({ fromSandbox: false })
-  tls = await terminateTls(await listener.onPort('127.0.0.1', 0))
+  const certified = makeCertificate('attack.test', { names: ['*.attack.test', '*.preview.attack.test'] })
+  tls = await terminateTls(certified, await listener.onPort('127.0.0.1', 0))
   dashboard = `https://svc.attack.test:${tls.port}`
   app.deps.config.publicUrl = dashboard
   app.deps.config.previewDomain = 'preview.attack.test'
@@ -67,30 +64,7 @@ afterAll(async () => {
   tls?.server.close()
   await listener?.close()
   await app?.close()
-}, 60_000)
-
-/** As a reverse proxy does. */
-async function terminateTls(to: number): Promise<typeof tls> {
-  const dir = mkdtempSync(join(tmpdir(), 'svc-tls-'))
-  const [key, cert] = [join(dir, 'key'), join(dir, 'cert')]
-  const name = ['-subj', '/CN=attack.test', '-addext', 'subjectAltName=DNS:*.attack.test,DNS:*.preview.attack.test']
-  execFileSync(
-    'openssl',
-    ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', ...name, '-keyout', key, '-out', cert],
-    {
-      stdio: 'ignore',
-    },
-  )
-  const server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, (socket) => {
-    const inner = connect(to, '127.0.0.1')
-    socket.pipe(inner).pipe(socket)
-    socket.on('error', () => inner.destroy())
-    inner.on('error', () => socket.destroy())
-  })
-  rmSync(dir, { recursive: true })
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  return { server, port: (server.address() as AddressInfo).port }
-}
+}, 120_000)
 
 async function address(port: number, of = session): Promise<string> {
   const reply = await app.request<{ url: string }>('GET', `${app.path(of.session_id, 'preview')}?port=${port}`)

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
+import { makeCertificate } from '@svc/git/testing'
 import { $ } from 'bun'
 import pino from 'pino'
 
@@ -34,10 +35,7 @@ export async function startCanaryHosts(folder: string, origin: string): Promise<
       : new Response(Bun.file(found))
   }
   const plain = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: answer })
-  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
-  await $`openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=tls.canary.test -keyout ${key} -out ${cert}`.quiet()
-  const tls = { key: Bun.file(key), cert: Bun.file(cert) }
-  const secure = Bun.serve({ port: 0, hostname: '127.0.0.1', tls, fetch: answer })
+  const secure = Bun.serve({ port: 0, hostname: '127.0.0.1', tls: makeCertificate('tls.canary.test'), fetch: answer })
   return {
     gate: makeEgressGate({
       folder: join(folder, 'egress'),

@@ -102,6 +102,23 @@ test('a backup of a running server is one file, which tar lists with its manifes
   expect([shown.code, shown.stdout]).toEqual([0, expect.stringContaining(`${done.backup_id} `)])
 })
 
+test('a saved key file encrypts a backup by hand, and a place with plain backups stays plain with a warning', async () => {
+  const config = join(dir, 'saved/config.json')
+  const env = { ...server.env, SVC_CONFIG_FILE: config }
+  const [plain, key] = [join(dir, 'plain-backups'), join(dir, 'saved.key')]
+  expect(await document(selfHost(['backup', plain, '--json'], env))).toMatchObject({ encrypted: false })
+  const saved = await selfHost(
+    ['env', 'set', `SVC_BACKUP_DIR=${join(dir, 'scheduled')}`, `SVC_BACKUP_KEY_FILE=${key}`],
+    env,
+  )
+  expect([saved.code, saved.stderr]).toEqual([0, expect.any(String)])
+  const byHand = await selfHost(['backup', join(dir, 'sealed-backups')], env)
+  expect([byHand.code, byHand.stdout]).toEqual([0, expect.stringMatching(/encrypted:\s+yes/)])
+  expect(byHand.stderr).toContain(`${key} opens these backups.`)
+  const again = await selfHost(['backup', plain], env)
+  expect([again.code, again.stderr]).toEqual([0, expect.stringContaining(`${plain} has plain backups.`)])
+})
+
 test('the file is restored into an empty folder, with the merged work', async () => {
   const env = await restored('plain', 'svc.tar')
   const copy = new Restored(join(dir, 'plain'))

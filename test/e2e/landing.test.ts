@@ -27,7 +27,7 @@ beforeAll(async () => {
   await commit('main', { 'a.txt': 'a\n', 'b.txt': 'b\n', 'svc.toml': `svc_version = 1\n\n${trigger('0 6 * * *')}` })
   await git(clone, 'push', '--quiet', 'origin', 'main')
 }, 180_000)
-afterAll(() => story?.end(), 60_000)
+afterAll(() => story?.end(), 120_000)
 
 async function commit(branch: string, files: Record<string, string>): Promise<void> {
   for (const [path, text] of Object.entries(files)) await Bun.write(join(clone, path), text)
@@ -108,6 +108,18 @@ test.skipIf(!browserPath)(
     expect(await mergeButton().getAttribute('title')).toBe('1 effect needs your confirmation')
     await page.locator('header p').getByText('to confirm', { exact: true }).waitFor()
     await look('landing-effects')
+    // On a phone it is one bar above the work, with what needs a confirmation.
+    await page.setViewportSize({ width: 390, height: 844 })
+    const bar = page.getByRole('complementary', { name: 'Landing' })
+    for (const tab of ['Conversation', 'Effects 3', 'Files 2']) {
+      await page.getByRole('tab', { name: tab }).click()
+      await bar.getByRole('heading', { name: 'Needs your confirmation' }).waitFor(slow)
+      expect(await mergeButton().getAttribute('aria-disabled')).toBe('true')
+      expect((await page.locator('[data-pane]').boundingBox())!.y).toBeLessThan(400)
+    }
+    expect(await confirm.isVisible()).toBe(false)
+    await bar.getByRole('button', { name: /STRIPE_KEY goes to/ }).click()
+    await confirm.and(page.locator(':focus')).waitFor()
     await page.setViewportSize({ width: 1440, height: 900 })
 
     await page.getByLabel('Value of API_KEY').fill('a value')
@@ -176,6 +188,8 @@ test.skipIf(!browserPath)(
     await row(conflict).getByText('a.txt conflicts with main').waitFor(slow)
     await row(clean).getByText('Touches c.txt · nothing collides').waitFor(slow)
     await row(rename).getByText(`collides with #${same} in b.txt`).waitFor(slow)
+    // The other one's row names this one, too.
+    await row(rename).getByText('collides', { exact: true }).nth(1).waitFor()
     await row(draft).getByText('draft', { exact: true }).waitFor()
     expect(requests.filter((url) => /change-requests\/[^?]/.test(url))).toEqual([])
     await look('list')

@@ -5,7 +5,7 @@ import { mkdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { browserPath, openBrowser } from './browser.ts'
-import { program, Server, until } from './harness.ts'
+import { program, run, Server, until } from './harness.ts'
 
 const email = 'ada@example.test'
 const password = 'correct horse battery'
@@ -178,6 +178,23 @@ test.skipIf(!browserPath)(
   },
   120_000,
 )
+
+test('an owner link signs the client in without a browser, and leaves no sign-in of the pages', async () => {
+  const home = join(server.dir, 'linked')
+  await mkdir(home)
+  const env = { PATH: server.env.PATH!, HOME: home, USER: 'ada', SVC_DATA_DIR: server.env.SVC_DATA_DIR! }
+  const svc = (...args: string[]) => run([program, ...args], { env, cwd: home })
+  const link = (await svc('self-host', 'owner-link')).stdout.trim()
+  const signIns = () => server.send<object[]>('GET', '/v1/accounts/dashboard-sessions')
+  const before = await signIns()
+  const signedIn = await svc('login', '--host', 'work', '--link', link)
+  expect([signedIn.code, signedIn.stdout]).toEqual([0, expect.stringContaining('Signed in to work')])
+  expect((await svc('projects', 'ls', '--host', 'work')).code).toBe(0)
+  expect(await signIns()).toEqual(before)
+  const again = await svc('login', '--link', link)
+  expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('already used or has expired')])
+  expect((await svc('login', '--link', 'svc_pat_1')).code).toBe(2)
+})
 
 test('the sign-in ignores requests of other pages, and Ctrl-C ends it', async () => {
   const { home, said, exited, url, child } = await terminal('fourth')

@@ -23,7 +23,7 @@ beforeAll(async () => {
   await commit('main', { 'a.txt': 'a\n', 'b.txt': 'b\n' })
   await git(clone, 'push', '--quiet', 'origin', 'main')
 }, 180_000)
-afterAll(() => story?.end(), 60_000)
+afterAll(() => story?.end(), 120_000)
 
 /** Files on a branch of their own, cut from main where it is new. */
 async function commit(branch: string, files: Record<string, string>): Promise<void> {
@@ -176,6 +176,9 @@ test.skipIf(!browserPath)(
 
     await show(first)
     await page.getByText('a merge commit adds').waitFor(slow)
+    await badge('collides')
+    await page.getByRole('heading', { name: `Collides with #${second}` }).waitFor()
+    await page.getByRole('list', { name: 'Checklist' }).getByText(`Collides with #${second}`).waitFor()
     const collision = page.getByRole('list', { name: 'Collides with' }).getByRole('listitem')
     await collision.getByRole('link', { name: `#${second}` }).waitFor(slow)
     await collision.getByText('a.txt').waitFor()

@@ -10,7 +10,7 @@ import { freePort } from '@svc/git/testing'
 import { migrate } from '../../packages/server/src/db/migrate.ts'
 import { createTestDatabase, withClient } from '../../packages/server/src/db/testing-cluster.ts'
 import { makeFirstCommit, removeFolder, root, until } from './harness.ts'
-import { OneOfThree, sharedSettings } from './one-of-three.ts'
+import { OneOfSeveral, sharedSettings } from './one-of-several.ts'
 
 setDefaultTimeout(180_000)
 
@@ -36,7 +36,7 @@ type Labels = Record<string, string>
 const metricsToken = 'a-token-of-the-operator'
 let database: Awaited<ReturnType<typeof createTestDatabase>>
 let dir: string
-let servers: [OneOfThree, OneOfThree]
+let servers: [OneOfSeveral, OneOfSeveral]
 let project: string
 let scraping: Bun.Subprocess
 let prometheusUrl: string
@@ -52,13 +52,10 @@ async function startServers(): Promise<void> {
     SVC_REPLICA: 'none',
   }
   servers = [
-    new OneOfThree(dir, 'ada', false, { ...env, SVC_BACKUP_DIR: join(dir, 'backups') }),
-    new OneOfThree(dir, 'bob', false, env),
+    new OneOfSeveral(dir, 'ada', { ...env, SVC_BACKUP_DIR: join(dir, 'backups') }),
+    new OneOfSeveral(dir, 'bob', env),
   ]
-  for (const server of servers) {
-    await server.boot()
-    server.token = env.SVC_BOOTSTRAP_TOKEN
-  }
+  for (const server of servers) await server.boot()
 }
 
 /** The example of the page, with the addresses and the token of these servers. */

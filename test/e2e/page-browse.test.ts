@@ -49,7 +49,7 @@ beforeAll(async () => {
   await commit({ 'topic.txt': 'topic\n' }, 'Add a topic')
   await git(clone, 'push', '--quiet', 'origin', 'topic/one')
 }, 180_000)
-afterAll(() => story?.end(), 60_000)
+afterAll(() => story?.end(), 120_000)
 
 const slow = { timeout: 60_000 }
 const go = (path: string) => story.page.goto(`${story.server.url}/projects/${project.slug}/${path}`)
@@ -105,6 +105,16 @@ test.skipIf(!browserPath)(
       expect.stringContaining('Say hello'),
     ])
     await look('blame')
+    // On a phone each commit stands above its lines, which keep the width.
+    await page.setViewportSize({ width: 390, height: 844 })
+    const note = page.getByRole('link', { name: /^Line 60: Spell sixty/ })
+    await note.waitFor(slow)
+    expect(await ranges.count()).toBe(0)
+    const [above, line] = [await note.boundingBox(), await page.locator('[data-line="60"]').boundingBox()]
+    expect(line!.y - above!.y).toBeGreaterThan(20)
+    expect(line!.y - above!.y).toBeLessThan(40)
+    expect(await page.locator('[data-code]').evaluate((code) => code.clientWidth)).toBeGreaterThan(340)
+    await page.setViewportSize({ width: 1280, height: 800 })
     await ranges.nth(1).click()
     await page.waitForURL(`**/commits/${second}`)
     await page.getByText('A reader asked for it.').waitFor(slow)

@@ -37,6 +37,13 @@ async function look(name: string): Promise<void> {
       await page.setViewportSize({ width, height: 900 })
       await page.emulateMedia({ colorScheme })
       await expectItFits(page)
+      // The tools and the button are in one line.
+      const [model, send] = await Promise.all(
+        [page.getByRole('button', { name: /^Model:/ }), page.getByRole('button', { name: 'Send', exact: true })].map(
+          async (button) => (await button.boundingBox())!.y,
+        ),
+      )
+      expect([width, model]).toEqual([width, send])
       await page.screenshot({ path: join(pictures, `composer-${name}-${width}-${colorScheme}.png`) })
     }
   expect(await axeViolations(page)).toEqual([])

@@ -38,7 +38,7 @@ beforeAll(async () => {
     await server.json(['cr', 'open', '--title', `By ${branch}`, '--head', branch, '--project', project.project_id])
   }
 }, 180_000)
-afterAll(() => story?.end(), 60_000)
+afterAll(() => story?.end(), 120_000)
 
 const tabTo = (name: RegExp) => pressTabTo(story.page, name)
 
@@ -109,7 +109,7 @@ test.skipIf(!browserPath)(
     await page.setViewportSize({ width: 360, height: 740 })
     await page.goto(server.url)
     await page.getByRole('link', { name: '#2 By thumbs' }).click()
-    await page.getByRole('button', { name: /^Ready to land/ }).click()
+    await page.getByRole('button', { name: 'Show details' }).click()
     await page.getByText('a merge commit adds').waitFor()
     await expectItFits(page)
     await page.getByRole('tab', { name: 'Files' }).click()

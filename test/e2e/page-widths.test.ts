@@ -21,7 +21,7 @@ beforeAll(async () => {
   await git(clone, 'remote', 'add', 'origin', gatewayOf(story.server, project))
   await push('main', { 'README.md': 'Payments\n', 'end.txt': forty(0), 'middle.txt': forty(0) })
 }, limit)
-afterAll(() => story?.end(), 60_000)
+afterAll(() => story?.end(), 120_000)
 
 const forty = (changed: number) =>
   Array.from({ length: 40 }, (_, at) => `${at + 1 === changed ? 'new' : 'old'} ${at + 1}\n`).join('')
@@ -61,7 +61,7 @@ test.skipIf(!browserPath)(
     await page.goto(`${server.url}/account/audit`)
     const log = page.getByRole('region', { name: 'Audit log' })
     await log.getByText(`Agent in ${name}`).waitFor(slow)
-    for (const width of [1024, 1280, 1440]) {
+    for (const width of [390, 1024, 1280, 1440]) {
       await page.setViewportSize({ width, height: 900 })
       await expectItFits(page)
       expect([width, await log.evaluate((region) => region.scrollWidth - region.clientWidth)]).toEqual([width, 0])
@@ -74,13 +74,74 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
+  'the inbox shows a command in a reason as code, and two notices are as far apart as any two',
+  async () => {
+    const { page, server, complaints } = story
+    await git(clone, 'checkout', '--quiet', '-b', 'reason')
+    await push('reason', { 'reason.ts': 'export const reason = 1\n' })
+    const { number } = await server.json<{ number: number }>([
+      ...['cr', 'open', '--title', 'Retry deliveries that fail with a timeout, and wait longer each time'],
+      ...['--head', 'reason', '--project', project.project_id],
+    ])
+    await page.route(/\/v1\/inbox(\?|$)/, async (route) => {
+      const reply = await route.fetch()
+      const text = await reply.text()
+      if (!reply.headers()['content-type']?.includes('json')) return route.fulfill({ response: reply })
+      const why = JSON.stringify('Its sandbox ended. `svc sessions recover` restores saved work.')
+      await route.fulfill({ response: reply, body: text.replaceAll(/"why":"[^"]*"/g, `"why":${why}`) })
+    })
+    await page.route('**/v1/accounts/me', async (route) => {
+      const reply = await route.fetch()
+      const held = { backup_created_at: new Date().toISOString() }
+      await route.fulfill({ response: reply, json: { ...((await reply.json()) as object), held } })
+    })
+    const created = { notice_id: '1', action: 'token.create', name: 'ci', at: new Date().toISOString() }
+    const notices = [{ ...created, address: null, token_name: null }]
+    await page.route('**/v1/accounts/notices', (route) => route.fulfill({ json: { notices } }))
+    await page.setViewportSize({ width: 1280, height: 900 })
+    await page.goto(server.url)
+    await page.locator('main code', { hasText: 'svc sessions recover' }).first().waitFor(slow)
+    expect(await page.getByRole('main').getByText('`').count()).toBe(0)
+    const boxOf = async (title: string) =>
+      (await page.getByRole('main').getByRole('status').filter({ hasText: title }).boundingBox())!
+    await page.getByText('Created in your name since your last visit').waitFor(slow)
+    const [first, second] = [await boxOf('This server was restored'), await boxOf('Created in your name')]
+    expect(second.y - first.y - first.height).toBe(8)
+    // On a phone the number follows the last word of a long title.
+    await page.setViewportSize({ width: 390, height: 844 })
+    const title = (await page.getByRole('link', { name: `#${number} Retry deliveries` }).boundingBox())!
+    const end = (await page.getByRole('main').getByText(`#${number}`, { exact: true }).boundingBox())!
+    expect(title.height).toBeGreaterThan(30)
+    expect(Math.abs(end.y + end.height - title.y - title.height)).toBeLessThan(4)
+    // The button of a notice is below its text there.
+    const last = (await page.getByText("If this wasn't you").boundingBox())!
+    expect((await page.getByRole('button', { name: 'Dismiss' }).boundingBox())!.y).toBeGreaterThan(last.y + last.height)
+    // On a tablet the title has room, on the list of the project as well.
+    await page.setViewportSize({ width: 768, height: 900 })
+    for (const list of [server.url, `${server.url}/projects/${project.slug}/change-requests`]) {
+      await page.goto(list)
+      const link = page.getByRole('main').getByRole('link', { name: /Retry deliveries/ })
+      await link.waitFor(slow)
+      expect((await link.boundingBox())!.width).toBeGreaterThan(300)
+    }
+    await page.unrouteAll({ behavior: 'wait' })
+    await server.svc(['cr', 'close', String(number), '--project', project.project_id])
+    await git(clone, 'checkout', '--quiet', '-')
+    expect(complaints).toEqual([])
+  },
+  limit,
+)
+
+test.skipIf(!browserPath)(
   'the tools above a diff with versions are in one line',
   async () => {
     const { page, server, complaints } = story
     await git(clone, 'checkout', '--quiet', '-b', 'retry')
     await push('retry', { 'retry.ts': 'export const wait = 500\n' })
-    await server.json(['cr', 'open', '--title', 'Retry', '--head', 'retry', '--project', project.project_id])
-    const address = `${server.url}/projects/${project.slug}/change-requests/1`
+    const opened = await server.json<{ number: number }>([
+      ...['cr', 'open', '--title', 'Retry', '--head', 'retry', '--project', project.project_id],
+    ])
+    const address = `${server.url}/projects/${project.slug}/change-requests/${opened.number}`
     await page.setViewportSize({ width: 1280, height: 900 })
     await page.goto(address)
     await page.getByText('0 of 1 file viewed').waitFor(slow)
@@ -89,6 +150,8 @@ test.skipIf(!browserPath)(
     const tools = page.getByRole('toolbar', { name: 'Diff options' })
     await tools.getByRole('button', { name: 'Since your last visit' }).waitFor(slow)
     await tools.getByRole('button', { name: /^main → v[23]/ }).waitFor(slow)
+    // The frame of a short diff ends with it, so that the review is in the first screen.
+    expect((await page.getByText('Your review: 0 comments').boundingBox())!.y).toBeLessThan(800)
     for (const width of [1280, 1440, 1600]) {
       await page.setViewportSize({ width, height: 900 })
       // As high as one button.
@@ -139,7 +202,7 @@ test.skipIf(!browserPath)(
       ...['--project', project.project_id],
     ])
     const address = `${server.url}/projects/${project.slug}/change-requests/${number}`
-    for (const width of [1024, 360]) {
+    for (const width of [360, 1024]) {
       await page.setViewportSize({ width, height: 800 })
       await page.emulateMedia({ colorScheme: 'light' })
       await page.goto(address)
@@ -150,11 +213,16 @@ test.skipIf(!browserPath)(
       // 80 columns of 8 pixels beside the numbers of the lines.
       const code = page.locator('[data-code]').first()
       expect(await code.evaluate((element) => element.clientWidth)).toBeGreaterThan(width === 1024 ? 700 : 300)
-      expect((await code.boundingBox())!.y).toBeLessThan(440)
+      expect(
+        await page.getByRole('toolbar', { name: 'Diff options' }).evaluate((bar) => bar.clientHeight),
+      ).toBeLessThan(48)
+      // Below the bar with the verdict and the button, within the first screen.
+      expect((await code.boundingBox())!.y).toBeLessThan(480)
       const panel = page.getByRole('complementary', { name: 'Landing' })
-      await panel.getByText('Ready to land').first().waitFor(slow)
-      await panel.getByRole('button', { name: 'Show details' }).click()
+      await panel.getByRole('heading', { name: 'Ready to land' }).waitFor(slow)
       await panel.getByRole('button', { name: 'Merge into main' }).waitFor(slow)
+      await panel.getByRole('button', { name: 'Show details' }).click()
+      await panel.getByText('Merges exactly this commit').waitFor(slow)
       expect([width, await unreachable()]).toEqual([width, []])
       await page.screenshot({ path: join(pictures, `diff-room-panel-${width}.png`) })
       await panel.getByRole('button', { name: 'Hide details' }).click()
@@ -215,6 +283,10 @@ test.skipIf(!browserPath)(
     await gaps('middle.txt').last().waitFor(slow)
     expect(await gaps('middle.txt').count()).toBe(2)
     expect(await gaps('end.txt').allTextContents()).toEqual(['35 unmodified lines'])
+    // The viewer keeps the room of a gap there.
+    const end = page.locator('[data-file="end.txt"] [data-content] > [data-separator-last]')
+    expect(await end.evaluate((gap) => getComputedStyle(gap, '::after').content)).toBe('"End of file"')
+    expect(await end.isVisible()).toBe(true)
 
     const notice = page.getByText('Created in your name since your last visit')
     const panel = page.getByRole('complementary', { name: 'Landing' })
@@ -234,6 +306,71 @@ test.skipIf(!browserPath)(
     await filter.click()
     await page.getByRole('button', { name: 'Dismiss' }).click()
     await notice.waitFor({ ...slow, state: 'detached' })
+    expect(complaints).toEqual([])
+  },
+  limit,
+)
+
+/** The contrast of the text of a button with its fill, and of its line with the page around it. */
+const contrastsOf = (button: Element) => {
+  const brush = document.createElement('canvas').getContext('2d', { willReadFrequently: true })!
+  const luminance = (...layers: string[]) => {
+    for (const layer of layers) {
+      brush.fillStyle = layer
+      brush.fillRect(0, 0, 1, 1)
+    }
+    const [r, g, b] = [...brush.getImageData(0, 0, 1, 1).data].map((byte) => {
+      const part = byte / 255
+      return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
+    })
+    return 0.2126 * r! + 0.7152 * g! + 0.0722 * b!
+  }
+  const contrast = (one: number, other: number) => (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05)
+  const { color, backgroundColor: fill, boxShadow, opacity } = getComputedStyle(button)
+  const ground = getComputedStyle(document.body).backgroundColor
+  const line = /([a-z]+\([^)]*\)) 0px 0px 0px 1px inset/.exec(boxShadow)?.[1] ?? fill
+  return {
+    opacity,
+    text: contrast(luminance(ground, fill, color), luminance(ground, fill)),
+    line: contrast(luminance(ground, fill, line), luminance(ground)),
+  }
+}
+
+test.skipIf(!browserPath)(
+  'the fields of settings have one width, and a disabled button is readable in both themes',
+  async () => {
+    const { page, server, complaints } = story
+    await page.setViewportSize({ width: 1440, height: 900 })
+    await page.goto(`${server.url}/projects/${project.slug}/settings`)
+    await page.getByLabel('Default branch', { exact: true }).waitFor(slow)
+    const boxes = () =>
+      page.locator('main form label').evaluateAll((labels) =>
+        labels.map((label) => {
+          const { x, width } = label.getBoundingClientRect()
+          return { x: Math.round(x), width: Math.round(width) }
+        }),
+      )
+    const [name, branch, ...rest] = await boxes()
+    expect(branch!.width).toBe(name!.width)
+    expect(rest).toEqual([name!, branch!])
+    await page.setViewportSize({ width: 390, height: 844 })
+    expect(new Set((await boxes()).map((box) => JSON.stringify(box))).size).toBe(1)
+    // A hint stands beside its label, which stays level with the next one.
+    await page.setViewportSize({ width: 1440, height: 900 })
+    await page.goto(`${server.url}/account/tokens`)
+    const levelOf = async (label: string) => (await page.getByText(label, { exact: true }).first().boundingBox())!.y
+    await page.getByText('What it is for').waitFor(slow)
+    expect(await levelOf('Name')).toBe(await levelOf('Expires'))
+    await page.goto(`${server.url}/account/profile`)
+    const save = page.getByRole('button', { name: 'Save password' })
+    await save.and(page.locator('[aria-disabled]')).waitFor(slow)
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      const { opacity, text, line } = await save.evaluate(contrastsOf)
+      expect(opacity).toBe('1')
+      expect([colorScheme, text > 4.5, line > 3]).toEqual([colorScheme, true, true])
+    }
+    await expectItLooksRight(story, 'settings-fields')
     expect(complaints).toEqual([])
   },
   limit,

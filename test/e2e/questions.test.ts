@@ -179,7 +179,11 @@ test('an agent that may ask questions gets an answer in words, and a stop refuse
   expect((await server.svc(['sessions', 'stop', asker, '--project', project])).code).toBe(0)
   const settled = (await questionsOf(asker)).find(({ question_id }) => question_id === last.question_id)
   expect(settled).toMatchObject({
-    ...{ status: 'expired', answer: null, reason: 'The session ended before the question was answered.' },
+    ...{
+      status: 'expired',
+      answer: null,
+      reason: 'The sandbox of the session ended before the question was answered.',
+    },
   })
   expect((await read<Session>(`/sessions/${asker}`)).waiting_for).toBeNull()
   expect((await answer(asker, last, 'once')).status).toBe(409)

@@ -63,7 +63,8 @@ test('a copy restored beside its running original is found by the printed comman
   const original = await statusOf('svc self-host status')
   const client = await hostOfClient()
   expect(client).toBe(`selfhost http://localhost:${port}`)
-  const config = await readFile(join(dir, '.config/svc/config.json'), 'utf8')
+  const config = () => readFile(join(dir, '.config/svc/config.json'), 'utf8')
+  const before = await config()
   await works('svc self-host backup backups')
 
   const restored = await works(`SVC_DATA_DIR='${copy}' svc self-host restore backups`)
@@ -79,7 +80,8 @@ test('a copy restored beside its running original is found by the printed comman
   const resume = printed(restored.stderr, 'self-host resume')
   expect(printed(started.stderr, 'self-host resume')).toBe(resume)
   await works(printed(started.stderr, 'self-host check'))
-  expect((await works(printed(started.stderr, 'self-host owner-link'))).stdout).toMatch(/\/sign-in#/)
+  const ownerLink = printed(started.stderr, 'self-host owner-link')
+  expect((await works(ownerLink)).stdout).toMatch(/\/sign-in#/)
 
   // Both run, and each command means one of them.
   const beside = await statusOf(`SVC_DATA_DIR='${copy}' svc self-host status`)
@@ -97,9 +99,22 @@ test('a copy restored beside its running original is found by the printed comman
   expect([rotated.code, rotated.stderr]).toEqual([1, expect.stringContaining('This server is held after a restore')])
   expect(rotated.stderr).toContain('svc self-host resume')
   expect(await readFile(keyFile, 'utf8')).toBe(key)
+
+  expect(await config()).toBe(before)
+  // The client signs in to the copy to look around, and out again.
+  await works(`${ownerLink} | svc login --host copy --link -`)
+  expect((await works('svc projects ls --host copy')).stdout).toContain('kept')
+  await works('svc self-host storage --host copy')
+  const refused = await paste('svc projects create --name refused --host copy')
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('svc self-host resume')])
+  await works('svc logout --host copy --revoke')
+  await works('svc hosts use selfhost')
+  await works('svc hosts rm copy --yes')
+  const signedOut = await config()
+
   // A second start changes nothing.
   await works(start)
-  expect([await hostOfClient(), await readFile(join(dir, '.config/svc/config.json'), 'utf8')]).toEqual([client, config])
+  expect([await hostOfClient(), await config()]).toEqual([client, signedOut])
   await works('svc projects create --name later')
 
   const stop = printed(started.stderr, 'self-host stop')
@@ -115,7 +130,7 @@ test('a copy restored beside its running original is found by the printed comman
   const resumed = await works(start)
   expect(resumed.stdout).toContain('already running')
   expect(resumed.stderr).toContain('svc login --host selfhost')
-  const after = JSON.parse(await readFile(join(dir, '.config/svc/config.json'), 'utf8')) as {
+  const after = JSON.parse(await config()) as {
     hosts: Record<string, { url: string }>
     tokens: Record<string, { token: string }>
   }

@@ -116,7 +116,7 @@ test.skipIf(!browserPath)('the pages of a restored server say that it is read-on
       }
     await page.evaluate(await readFile(require.resolve('axe-core/axe.min.js'), 'utf8'))
     expect(await page.evaluate('axe.run().then(({ violations }) => violations.map(({ id }) => id))')).toEqual([])
-    const refused = await copy.api('/v1/accounts/tokens', { method: 'POST', token: server.token })
+    const refused = await copy.api('/v1/projects', { method: 'POST', token: server.token })
     expect([refused.status, await refused.json()]).toMatchObject([503, { held: true }])
     const doctor = await run([program, 'self-host', 'doctor', '--json'], { env, cwd: dir })
     expect(dataFindings(doctor.stdout)).toMatchObject([

@@ -1,6 +1,6 @@
 /** `svc self-host`: a server of one's own in the background, from the first start to its end. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { appendFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -185,6 +185,30 @@ test('saves only settings that the server accepts, and says what to set instead'
       'SVC_BACKUP_KEEP must be a count of backups such as 30, or an age of at least a day such as 14d or 8w, but is "1m".',
     ),
   ])
+  const setBackups = (place: string) =>
+    svc('self-host', 'env', 'set', `SVC_BACKUP_DIR=${place}`, `SVC_DATA_DIR=${file('data')}`)
+  const inside = await setBackups(file('data/backups'))
+  expect([inside.code, inside.stderr]).toEqual([
+    2,
+    expect.stringContaining(
+      `SVC_BACKUP_DIR must not be inside the data folder ${file('data')}, with which the backups would be lost, but is ${file('data/backups')}.`,
+    ),
+  ])
+  await mkdir(file('data'), { recursive: true })
+  await symlink(file('data'), file('link'))
+  const linked = await setBackups(file('link/backups'))
+  expect([linked.code, linked.stderr]).toEqual([
+    2,
+    expect.stringContaining(`${file('link/backups')}, which leads there.`),
+  ])
+  const disk = await svc('self-host', 'env', 'set', 'SVC_DISK_FREE_MIN=5', 'SVC_EGRESS=none,github.com')
+  expect([disk.code, disk.stderr]).toEqual([
+    2,
+    expect.stringContaining(
+      'SVC_DISK_FREE_MIN must be a size of at least 1MiB, like "5GB", or 0 for no minimum, but is "5".',
+    ),
+  ])
+  expect(disk.stderr).toContain('but "none" stands beside others.')
   // One without the other.
   const half = await svc('self-host', 'env', 'set', 'SVC_GIT_HOST=github.com')
   expect([half.code, half.stderr]).toEqual([2, expect.stringContaining('go together')])
@@ -257,9 +281,25 @@ test('a saved setting that was made invalid beside a running server is named, an
   const doctor = await svc('self-host', 'doctor')
   expect([doctor.code, doctor.stdout]).toEqual([1, expect.stringContaining('✗ SVC_ROLES: The next start fails: ')])
   expect(doctor.stdout).toContain('✓ database: ')
-  await appendFile(file('self-host.env'), 'no setting\n')
+  await writeFile(file('self-host.env'), `${before}no setting\n`)
+  const line = `line ${before.split('\n').length} is not NAME="value"`
+  const running = await svc('self-host', 'status')
+  expect([running.code, running.stdout]).toEqual([0, expect.stringMatching(/server: +running\n/)])
+  expect(running.stderr).toContain(`The next start fails. The settings of the server are unusable: ${line}`)
+  expect(running.stderr).toContain(`Fix or move ${file('self-host.env')}.`)
+  const again = await svc('self-host', 'start', '--yes')
+  expect([again.code, again.stdout]).toEqual([0, expect.stringContaining('The server is already running')])
+  expect(again.stderr).toContain(`The next start fails. The settings of the server are unusable: ${line}`)
+  const examined = await svc('self-host', 'doctor')
+  expect([examined.code, examined.stdout]).toEqual([1, expect.stringContaining(`unusable: ${line}`)])
+  expect(examined.stdout).toContain('✓ database: ')
   const stopped = await svc('self-host', 'stop')
   expect([stopped.code, stopped.stdout]).toEqual([0, expect.stringContaining('Stopped')])
+  const unread = await svc('self-host', 'status')
+  expect([unread.code, unread.stdout]).toEqual([0, expect.stringContaining('not running')])
+  expect(unread.stderr).toContain(`The next start fails. The settings of the server are unusable: ${line}`)
+  const failed = await svc('self-host', 'start', '--yes')
+  expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining(`unusable: ${line}`)])
   await writeFile(file('self-host.env'), `${before}SVC_ROLES="nonsense"\n`)
   const status = await svc('self-host', 'status')
   expect([status.code, status.stderr]).toEqual([0, expect.stringContaining('The next start fails. A saved setting is')])
@@ -310,6 +350,11 @@ test('the systemd service runs the same program with the same settings', async (
   )
   for (const kept of [`SVC_CONFIG_FILE=${file('config.json')}`, `NODE_EXTRA_CA_CERTS=${join(home, 'a.pem')}`])
     expect(ofShell.stdout).toContain(`\nEnvironment="${kept}"\n`)
+  // The manager of a user has no target of the network.
+  expect([stdout.includes('network'), ofSystem.stdout.includes('\nAfter=network-online.target\n')]).toEqual([
+    false,
+    true,
+  ])
   const lines = (text: string) => text.split('\n')
   // The same service, with the user it runs as, and protected.
   expect(lines(stdout).filter((line) => !lines(ofSystem.stdout).includes(line))).toEqual(['WantedBy=default.target'])

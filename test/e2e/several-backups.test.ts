@@ -5,37 +5,13 @@ import { cp, mkdtemp, rename } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeToken } from '@svc/contract'
-import { freePort } from '@svc/git/testing'
 import { migrate } from '../../packages/server/src/db/migrate.ts'
 import { createTestDatabase, withClient } from '../../packages/server/src/db/testing-cluster.ts'
 import { document } from './document.ts'
 import { gatewayOf, git, makeFirstCommit, program, removeFolder, run, ServerProcess, until } from './harness.ts'
-import { sharedSettings } from './one-of-three.ts'
+import { OneOfSeveral, sharedSettings } from './one-of-several.ts'
 
 setDefaultTimeout(120_000)
-
-class OneOfTwo extends ServerProcess {
-  readonly name: string
-  readonly env: Record<string, string>
-
-  constructor(name: string, env: Record<string, string>) {
-    super(dir)
-    this.name = name
-    this.env = { ...env, SVC_SERVER_NAME: name, SVC_DATA_DIR: join(dir, name), HOME: join(dir, `home-${name}`) }
-  }
-
-  async boot(more: Record<string, string> = {}): Promise<void> {
-    const port = String(await freePort())
-    const own = { SVC_PORT: port, SVC_PEER_URL: `http://127.0.0.1:${port}` }
-    if (!(await this.launch([program, 'server'], { ...this.env, ...own, ...more }))) throw new Error(this.output)
-    this.url = own.SVC_PEER_URL
-    this.token = this.env.SVC_BOOTSTRAP_TOKEN!
-  }
-
-  selfHost(args: string[], more: Record<string, string> = {}) {
-    return run([program, 'self-host', ...args], { env: { ...this.env, ...more }, cwd: dir })
-  }
-}
 
 class Restored extends ServerProcess {
   async boot(env: Record<string, string>): Promise<void> {
@@ -45,8 +21,8 @@ class Restored extends ServerProcess {
 
 let database: Awaited<ReturnType<typeof createTestDatabase>>
 let dir: string
-let ada: OneOfTwo
-let bob: OneOfTwo
+let ada: OneOfSeveral
+let bob: OneOfSeveral
 /** By the name of its home. */
 const projects = new Map<string, string>()
 
@@ -60,8 +36,8 @@ beforeAll(async () => {
     SVC_SANDBOX_DRIVER: 'none',
     SVC_REPLICA: 'none',
   }
-  ada = new OneOfTwo('ada', env)
-  bob = new OneOfTwo('bob', env)
+  ada = new OneOfSeveral(dir, 'ada', { ...env, HOME: join(dir, 'home-ada') })
+  bob = new OneOfSeveral(dir, 'bob', { ...env, HOME: join(dir, 'home-bob') })
   await ada.boot()
   await bob.boot()
 })
@@ -77,8 +53,8 @@ interface BackedUp {
   missing: { slug: string; home?: string }[]
 }
 
-const placeOf = (server: OneOfTwo) => join(dir, `backups-${server.name}`)
-const keyOf = (server: OneOfTwo) => join(dir, `${server.name}.key`)
+const placeOf = (server: OneOfSeveral) => join(dir, `backups-${server.name}`)
+const keyOf = (server: OneOfSeveral) => join(dir, `${server.name}.key`)
 
 async function homeOf(project: string): Promise<string> {
   const { projects: placed } = await ada.send<{ projects: { project_id: string; home: string }[] }>(
@@ -127,7 +103,7 @@ interface Doctor {
 }
 
 /** It examines the settings of the next start, since a running server answers for itself, and these make no backups. */
-async function backupsOf(server: OneOfTwo, settings: Record<string, string>) {
+async function backupsOf(server: OneOfSeveral, settings: Record<string, string>) {
   const { stdout } = await server.selfHost(['doctor', '--json'], settings)
   const { groups } = JSON.parse(stdout) as Doctor
   return groups.find(({ name }) => name === 'data')!.findings.find(({ name }) => name === 'backups')

@@ -10,14 +10,14 @@ import { migrate } from '../../packages/server/src/db/migrate.ts'
 import { createTestDatabase, withClient } from '../../packages/server/src/db/testing-cluster.ts'
 import { type Balancer, startBalancer } from './balancer.ts'
 import { gatewayOf, git, removeFolder, until } from './harness.ts'
-import { bytesOf, OneOfThree, openStream, sharedSettings } from './one-of-three.ts'
+import { bytesOf, OneOfSeveral, openStream, sharedSettings } from './one-of-several.ts'
 
 const minute = 60_000
 
 let balancer: Balancer
 let database: Awaited<ReturnType<typeof createTestDatabase>>
 let dir: string
-let servers: OneOfThree[]
+let servers: OneOfSeveral[]
 let token: string
 /** What a client sees: one address. */
 let front: { url: string; token: string }
@@ -37,8 +37,8 @@ beforeAll(async () => {
     SVC_WARM_SANDBOXES: '0',
     SVC_SANDBOX_LEASE_SECONDS: '300',
   }
-  servers = ['ada', 'bob', 'cyd'].map((name) => new OneOfThree(dir, name, name !== 'cyd', env))
-  await servers[0]!.boot({ isAlone: true })
+  servers = ['ada', 'bob', 'cyd'].map((name) => new OneOfSeveral(dir, name, env, { isEncrypted: name !== 'cyd' }))
+  await servers[0]!.boot({}, { isAlone: true })
   balancer.servers = [servers[0]!.url]
   front = { url: balancer.url, token }
 }, 3 * minute)
@@ -336,7 +336,7 @@ test(
       sandbox: { sandbox_id: string; generation: number }
     }
     const before = await inProject<Running>('GET', `/sessions/${session}`)
-    const [home] = servers as [OneOfThree]
+    const [home] = servers as [OneOfSeveral]
     const others = servers.filter((server) => server !== home)
     await home.kill('SIGKILL')
     for (const other of others)
@@ -393,6 +393,10 @@ test(
     }).catch(async (error: Error) => {
       throw new Error(`${error.message}: ${JSON.stringify(await inProject<Home>('GET', '/home'))}\n${warnings()}`)
     })
+    // Also a prompt that comes before its sandbox finds the work there.
+    await inProject('POST', `/sessions/${session}/prompt`, {
+      text: script('cat left.txt && echo moved-$((40 + 5))'),
+    })
     // Its reader connects again, to the new home.
     await streamed
     const after = await until('the session to run at its new home', async () => {
@@ -401,11 +405,12 @@ test(
       return read.status === 'running' ? read : null
     })
     expect(after.sandbox.generation, warnings()).toBe(before.sandbox.generation + 1)
-    const hasFile = 'for i in $(seq 300); do test -f left.txt && break; sleep 0.1; done'
-    await inProject('POST', `/sessions/${session}/prompt`, {
-      text: script(`${hasFile}; cat left.txt && echo moved-$((40 + 5))`),
-    })
     await transcriptHas('moved-45')
+    const { phases } = await inProject<{ phases: { name: string; error: string | null }[] }>(
+      'GET',
+      `/sessions/${session}/timeline`,
+    )
+    expect(phases.filter(({ name }) => name === 'restore')).toMatchObject([{ error: null }])
     // The conversation before the move.
     await transcriptHas('kept-34')
   },

@@ -5,37 +5,17 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeToken } from '@svc/contract'
-import { freePort } from '@svc/git/testing'
 import { migrate } from '../../packages/server/src/db/migrate.ts'
 import { createTestDatabase, withClient } from '../../packages/server/src/db/testing-cluster.ts'
-import { gatewayOf, git, program, removeFolder, run, ServerProcess, until } from './harness.ts'
-import { sharedSettings } from './one-of-three.ts'
+import { gatewayOf, git, removeFolder, until } from './harness.ts'
+import { OneOfSeveral, sharedSettings } from './one-of-several.ts'
 
 const minute = 60_000
 
-class OneOfTwo extends ServerProcess {
-  readonly name: string
-  readonly env: Record<string, string>
-
-  constructor(dir: string, name: string, env: Record<string, string>) {
-    super(dir)
-    this.name = name
-    this.env = { ...env, SVC_SERVER_NAME: name, SVC_DATA_DIR: join(dir, name) }
-  }
-
-  async boot(): Promise<void> {
-    const port = String(await freePort())
-    const own = { SVC_PORT: port, SVC_PEER_URL: `http://127.0.0.1:${port}` }
-    if (!(await this.launch([program, 'server'], { ...this.env, ...own }))) throw new Error(this.output)
-    this.url = own.SVC_PEER_URL
-    this.token = this.env.SVC_BOOTSTRAP_TOKEN!
-  }
-}
-
 let database: Awaited<ReturnType<typeof createTestDatabase>>
 let dir: string
-let ada: OneOfTwo
-let bob: OneOfTwo
+let ada: OneOfSeveral
+let bob: OneOfSeveral
 
 beforeAll(async () => {
   database = await createTestDatabase({ name: 'two', prepare: migrate })
@@ -47,14 +27,13 @@ beforeAll(async () => {
     SVC_WARM_SANDBOXES: '0',
     SVC_SANDBOX_LEASE_SECONDS: '30',
   }
-  ada = new OneOfTwo(dir, 'ada', env)
-  bob = new OneOfTwo(dir, 'bob', env)
+  ada = new OneOfSeveral(dir, 'ada', env)
+  bob = new OneOfSeveral(dir, 'bob', env)
   await ada.boot()
   await bob.boot()
 }, 3 * minute)
 afterAll(async () => {
-  await bob?.kill('SIGTERM')
-  await run([program, 'server', '--end-sandboxes'], { env: bob.env, cwd: dir })
+  await bob?.end()
   await database?.drop()
   await removeFolder(dir)
 }, minute)

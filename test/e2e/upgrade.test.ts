@@ -121,7 +121,11 @@ test('the check says what would go on, and changes nothing', async () => {
   await client.end()
   expect(JSON.parse(migrated.stdout)).toMatchObject({ can_upgrade: true, migrations: 0, can_go_back: false })
   const unconfirmed = await svc(programIn('later'), 'self-host', 'upgrade')
-  expect([unconfirmed.code, unconfirmed.stderr]).toEqual([2, expect.stringContaining('--yes')])
+  // The `svc` of the PATH may be the earlier program.
+  expect([unconfirmed.code, unconfirmed.stderr]).toEqual([
+    2,
+    expect.stringContaining(`$ ${programIn('later')} self-host upgrade --yes`),
+  ])
   expect(await facts()).toEqual(earlier)
 })
 
@@ -154,6 +158,7 @@ test('without the master key that the data need, the upgrade is refused before t
       expect.stringContaining(`The master key: there is none at ${key}`),
     ])
     expect(refused.stderr).toContain(`The server goes on as it is (process ${earlier.server!.pid})`)
+    expect(refused.stderr).toContain(`$ ${programIn('keyless')} self-host upgrade --check`)
   }
   await rename(`${key}.away`, key)
   expect(await facts()).toEqual(earlier)
@@ -199,7 +204,7 @@ test('an upgrade to a version with a migration keeps the settings, and the agent
   await git(tree, 'push', '--quiet', 'origin', 'main:go')
   await comesTo('ENDED 22')
   await until('the turn to end', async () => !(await session()).is_busy)
-  await expect(session()).resolves.toMatchObject({ status: 'running', error: null, last_turn_error: null })
+  expect(await session()).toMatchObject({ status: 'running', error: null, last_turn_error: null })
 })
 
 test('a version that does not know the database is refused, and the server goes on', async () => {
@@ -235,6 +240,7 @@ test('a version that fails after a migration says how to go on, as the earlier o
   for (const part of ['svc 78.0.0 did not start', 'division by zero', 'svc 77.0.0 does not start either', 'newer svc'])
     expect(failed.stderr).toContain(part)
   expect(failed.stderr).toContain('restore the data folder from before the upgrade')
+  expect(failed.stderr).toContain(`$ ${programIn('latest')} self-host start`)
   expect(await facts()).toMatchObject({ server: null })
 })
 

@@ -107,6 +107,7 @@ export const scenarios: Record<string, Scenario> = {
   'move.after_freeze': { by: 'moves' },
   'move.after_pass': { by: 'moves' },
   'move.after_switch': { by: 'moves' },
+  'move.before_close': { by: 'moves' },
   'move.before_freeze': { by: 'moves' },
   'move.before_last_pass': { by: 'moves' },
   'move.before_switch': { by: 'moves' },

@@ -30,6 +30,8 @@ export interface Context {
   next(command: string): string
   /** Whether a user can answer a prompt. */
   interactive: boolean
+  /** For commands that name the lines of the settings file which cannot be parsed, and go on without them. */
+  skipsBrokenLines?: boolean
 }
 
 export function createContext(io: Io, globals: Globals, filter: Filter | null = null): Context {
@@ -101,8 +103,8 @@ function noToken(ctx: Context, host: ChosenHost, config: Config): Refusal {
     hint:
       host.source === 'link'
         ? `.svc/link.json names this host: sign in only if you trust it.${other}${held}`
-        : `Sign in with svc login.${held}`,
-    next: [login, `${login} --token -`],
+        : `Sign in with svc login. Without a browser, it takes a token, or a link of svc self-host owner-link.${held}`,
+    next: [login, `${login} --token -`, `${login} --link -`],
   })
 }
 

@@ -1,6 +1,7 @@
 /** The client's view of its process. Tests pass their own. */
 import type { Writable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
+import { assumeWidth } from './terminal/assume-width.ts'
 
 export interface Sink {
   write(text: string): void
@@ -73,6 +74,7 @@ interface WrittenSink extends Sink {
 
 function sink(stream: NodeJS.WriteStream): WrittenSink {
   let failure: NodeJS.ErrnoException | null = null
+  assumeWidth(stream)
   stream.on('error', (error) => (failure ??= error))
   return {
     stream,

@@ -46,6 +46,16 @@ describe('the client as a process', () => {
     expect(stderr).toContain('the output could not be written')
   })
 
+  test.skipIf(Bun.which('script') === null)(
+    'asks in a terminal that has no width as in one of 80 columns',
+    async () => {
+      await using service = startService()
+      // Where its own input is no terminal, `script` opens a terminal of 0 columns.
+      const asked = `printf n | script -qec "${client('').command.join(' ')} models rm" /dev/null`
+      expect((await shell(service.url, asked)).stdout).toContain('Agents of every project stop working')
+    },
+  )
+
   test('exits with 1 on Ctrl-C', async () => {
     await using service = startService({ listChangeRequests: () => new Promise(() => {}) })
     const { command, env } = client(service.url)

@@ -1337,7 +1337,7 @@ export interface paths {
         };
         /**
          * Get the steps of the last start
-         * @description Each step with its duration in milliseconds, and since then each `refresh`, each `wake` of the sleeping agent, and `restore`, of work that was saved before the server of the session was lost.
+         * @description Each step with its duration in milliseconds, and since then each `refresh`, each `wake` of the sleeping agent, and `restore`, of work that was saved before the project moved to another server or its server was lost. A `restore` that failed stays until that work is recovered.
          */
         get: operations["getTimeline"];
         put?: never;
@@ -3199,6 +3199,8 @@ export interface components {
             missing: components["schemas"]["MissingRef"][];
             /** @description The copy is older than the changes that the database still lists, so more than `missing` may be lost. */
             is_stale: boolean;
+            /** @description Merged change requests whose merge the new home does not have, or would not have. They stay merged; open a new change request of the head branch to merge it again. */
+            lost_merges: components["schemas"]["LostMerge"][];
         };
         MissingRef: {
             /** @description Full name of the branch or hidden ref. */
@@ -3207,6 +3209,14 @@ export interface components {
             acknowledged: string;
             /** @description The commit that the copy has. Null: it has none. */
             copy: string | null;
+        };
+        LostMerge: {
+            /** Format: uuid */
+            cr_id: string;
+            number: number;
+            title: string;
+            base_ref: string;
+            head_ref: string;
         };
         KeptRows: {
             /** @enum {string} */
@@ -3781,6 +3791,8 @@ export interface components {
             created_at: string;
             completed_at: string | null;
             error: string | null;
+            /** @description Why the turn of the message ended without an answer, for programs, as in `last_turn_error`. `aborted`: a person stopped the turn. `sandbox_ended`: the session was stopped, moved, or reached a limit. `runtime_ended`: the agent runtime ended. `model_request_failed`, `model_auth_failed`, `output_limit_reached`, `context_limit_reached`: the model. Absent without an `error`, and for some messages of an earlier version. */
+            error_code?: string;
             parts: components["schemas"]["MessagePart"][];
         };
         MessagePart: {
@@ -4224,8 +4236,8 @@ export interface components {
             truncated: boolean;
         };
         ChangeRequestSummary: {
-            /** @description Whether an open one can land, as far as the server knows; null for the others. `confirm`: ready, except that a person has to confirm effects of the merge. `checking`: not known yet, or its checks run. `base_merged`: ready, but its base was merged elsewhere without it. `empty`: the base has all commits. `failing`: a check failed. `manifest_invalid`: svc.toml of the head has errors, and the project requires a valid one. `branch_deleted`: one of its branches no longer exists. */
-            state: ("ready" | "confirm" | "base_merged" | "empty" | "checking" | "unreachable" | "failing" | "manifest_invalid" | "conflicts" | "branch_deleted") | null;
+            /** @description Whether an open one can land, as far as the server knows; null for the others. `confirm`: ready, except that a person has to confirm effects of the merge. `checking`: not known yet, or its checks run. `base_merged`: ready, but its base was merged elsewhere without it. `collides`: ready, but another open one conflicts once it has landed. `empty`: the base has all commits. `failing`: a check failed. `manifest_invalid`: svc.toml of the head has errors, and the project requires a valid one. `branch_deleted`: one of its branches no longer exists. */
+            state: ("ready" | "confirm" | "base_merged" | "collides" | "empty" | "checking" | "unreachable" | "failing" | "manifest_invalid" | "conflicts" | "branch_deleted") | null;
             session: {
                 /** Format: uuid */
                 session_id: string;
@@ -4236,6 +4248,12 @@ export interface components {
             author: string | null;
             /** @description The first other open change requests with the same head and base. Left out when there are none. */
             same_branches?: number[];
+            /** @description Its merge was acknowledged, and lost when this server was taken over without it. It stays merged; open a new change request of the head branch to merge it again. Left out for others. */
+            merge_lost?: {
+                server: string;
+                /** Format: date-time */
+                at: string;
+            };
             /** @description The first files that conflict with the base. */
             conflicts: string[];
             /** @description Null: not known yet. */
@@ -5306,6 +5324,7 @@ export type Server = components['schemas']['Server'];
 export type PlacedProject = components['schemas']['PlacedProject'];
 export type TakenProject = components['schemas']['TakenProject'];
 export type MissingRef = components['schemas']['MissingRef'];
+export type LostMerge = components['schemas']['LostMerge'];
 export type KeptRows = components['schemas']['KeptRows'];
 export type ProjectBytes = components['schemas']['ProjectBytes'];
 export type Member = components['schemas']['Member'];
@@ -5766,6 +5785,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description The server that answers, whose disk it is; null where a server runs alone. */
+                        server: string | null;
                         disk: {
                             total_bytes: number;
                             free_bytes: number;
@@ -7344,7 +7365,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 /**
                  * @example {

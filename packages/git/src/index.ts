@@ -85,7 +85,7 @@ export {
   tidyReplica,
 } from './mirror/replica.ts'
 export { notedKeptRefs } from './refs/kept-refs.ts'
-export { keepReplicaFiles, looseFiles, packsOfPush, type StoreFile, writeFiles } from './mirror/replica-files.ts'
+export { filesOfCommit, keepReplicaFiles, packsOfPush, type StoreFile, writeFiles } from './mirror/replica-files.ts'
 export { objectFormat, type ObjectFormat } from './process/object-format.ts'
 export {
   dropKeptRef,

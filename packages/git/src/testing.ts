@@ -10,6 +10,7 @@ import { readTips } from './refs/tips.ts'
 
 export { serveGatewayOverHttp, type GatewayServer } from './serve/testing-gateway.ts'
 export { serveGitHub, type GitHubStandIn } from './hosts/testing-github.ts'
+export { makeCertificate } from './hosts/testing-certificate.ts'
 export { freePort } from './hosts/testing-port.ts'
 export { yieldsToOthers } from './formats/testing-yields.ts'
 export { findSshd, makeSshKey, serveSsh, type Sshd } from './hosts/testing-sshd.ts'

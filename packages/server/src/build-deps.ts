@@ -87,7 +87,7 @@ export async function buildDeps(
     })
     const driver =
       (await makeDriver?.()) ?? (await chooseDriver(config, runDir, log, keyring.derive('links to sandboxes')))
-    const disk = new DiskWatch({ config, log })
+    const disk = new DiskWatch({ config, log, home: registered.home })
     await disk.begin()
     const metrics = new Metrics()
     metrics.watchProcess()

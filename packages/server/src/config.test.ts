@@ -132,6 +132,9 @@ const good: [Record<string, string>, Partial<Config>][] = [
       },
     },
   ],
+  [{ SVC_DISK_FREE_MIN: '0' }, { diskFreeBytesMin: 0 }],
+  [{ SVC_DISK_FREE_MIN: '5GB' }, { diskFreeBytesMin: 5 * 1024 ** 3 }],
+  [{ SVC_EGRESS: 'none' }, { egress: 'none' }],
   [{ SVC_ROLES: 'api' }, { roles: { api: true, worker: false } }],
   [{ SVC_ROLES: ' worker , api ' }, { roles: { api: true, worker: true } }],
   [{ SVC_LOG: 'json' }, { log: 'json' }],
@@ -205,6 +208,10 @@ const bad: [string, string][] = [
   ['SVC_GITHUB_API_URL', 'ghe.example'],
   ['SVC_GITHUB_APP_ID', '1'],
   ['SVC_OIDC_ISSUER', 'https://sign-in.example'],
+  ['SVC_DISK_FREE_MIN', '5'],
+  ['SVC_DISK_FREE_MIN', '512KiB'],
+  ['SVC_EGRESS', 'none,github.com'],
+  ['SVC_EGRESS', 'github.com, any'],
   ['SVC_ROLES', 'api,admin'],
   ['SVC_LOG', 'verbose'],
 ]
@@ -215,6 +222,17 @@ test.each(bad)('%s=%s is one problem that names it', (name, value) => {
   expect(problems[0]).toContain(name)
   expect(problems[0]).toEndWith('.')
 })
+
+test.each(['/srv/svc', '/srv/svc/', '/srv/svc/backups', '/srv/svc/../svc/backups'])(
+  'refuses the place %s for backups, which would be lost with the data folder',
+  (place) => {
+    const problems = problemsOf({ SVC_DATA_DIR: '/srv/svc', SVC_BACKUP_DIR: place })
+    expect(problems).toEqual([
+      expect.stringContaining('SVC_BACKUP_DIR must not be inside the data folder /srv/svc, with which'),
+    ])
+    expect(problemsOf({ SVC_DATA_DIR: '/srv/svc', SVC_BACKUP_DIR: '/srv/svc-backups' })).toEqual([])
+  },
+)
 
 test('refuses an upstream without a model', () => {
   expect(problemsOf({ SVC_LLM_UPSTREAM_URL: 'http://127.0.0.1:1/v1' })).toEqual([

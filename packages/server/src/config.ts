@@ -53,6 +53,7 @@ export function operatorSecrets(config: Config): Record<string, string | null> {
 }
 
 export const defaultDataDir = () => join(homedir(), '.local/share/svc')
+export const defaultMasterKeyFile = () => join(homedir(), '.config/svc/master.key')
 
 export function readConfig(): Config {
   return parseConfig(process.env)
@@ -78,6 +79,7 @@ export function parseConfig(env: Record<string, string | undefined>) {
   // On a personal machine a repository on the same machine is the normal case; on a shared server it would be a way in.
   const isPersonal = !env.DATABASE_URL && isLoopback
   const allowPrivateGitHosts = settings.flag('SVC_ALLOW_PRIVATE_GIT_HOSTS', isPersonal)
+  const dataDir = resolve(env.SVC_DATA_DIR || defaultDataDir())
   const config = {
     ...readAddress(settings, isLoopback),
     ...readSecrets(settings),
@@ -85,15 +87,14 @@ export function parseConfig(env: Record<string, string | undefined>) {
     ...readQuotas(settings),
     ...readModels(settings),
     ...readFleet(settings),
-    ...readBackups(settings),
+    ...{ dataDir, ...readBackups(settings, dataDir) },
     ...readRetention(settings),
-    dataDir: resolve(env.SVC_DATA_DIR || defaultDataDir()),
     /** A private folder for sockets, made by the user's login. */
     runtimeDir: env.XDG_RUNTIME_DIR?.startsWith('/') ? env.XDG_RUNTIME_DIR : null,
     network: readNetwork(settings),
     sandboxDriver: settings.choice('SVC_SANDBOX_DRIVER', ['auto', 'local', 'container', 'kubernetes', 'none']),
     kubernetes: readKubernetes(settings),
-    masterKeyFile: resolve(env.SVC_MASTER_KEY_FILE || join(homedir(), '.config/svc/master.key')),
+    masterKeyFile: resolve(env.SVC_MASTER_KEY_FILE || defaultMasterKeyFile()),
     /** The total size of external repositories' mirrors above which the least recently used are emptied. */
     mirrorBytesMax: settings.integer('SVC_MIRRORS_MAX_MB', 20_480, 1, 100_000_000) * 1024 * 1024,
     sessionLimit: settings.integer('SVC_SESSION_LIMIT', null, 0, 100_000),

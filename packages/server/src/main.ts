@@ -218,6 +218,8 @@ async function workOnceLifted(
 function makeWaker(deps: Deps): JobWaker {
   const waker = new JobWaker(deps)
   deps.sessions.onAttached((projectId) => waker.wake('project_sessions', projectId))
+  // A new home has to run the triggers, checks and apps that it finds.
+  deps.homeGate.onChange((projectId) => waker.wake('projects', projectId))
   return waker
 }
 

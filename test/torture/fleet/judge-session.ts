@@ -2,6 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Message, Session } from '@svc/contract'
 import { withClient } from '../../../packages/server/src/db/testing-cluster.ts'
+import { isDatabaseUnavailable } from '../../../packages/server/src/db/unavailable.ts'
+import { until } from '../../e2e/harness.ts'
 import type { LedgerSession, Run } from './run.ts'
 
 /** A prompt is delivered, and its conversation stored, a moment after the session runs. */
@@ -55,10 +57,20 @@ async function problemsOf(run: Run, { id, path, prompts, saved }: LedgerSession)
 }
 
 async function sandboxesOf({ fleet }: Run, sessionId: string): Promise<string[]> {
-  const { rows } = await withClient(fleet.database.url, (client) =>
-    client.query<{ sandbox_id: string }>('select sandbox_id from session_sandboxes where session_id = $1', [sessionId]),
-  )
+  const read = () =>
+    withClient(fleet.database.url, (client) =>
+      client.query<{ sandbox_id: string }>('select sandbox_id from session_sandboxes where session_id = $1', [
+        sessionId,
+      ]),
+    )
+  // PostgreSQL may restart at this moment.
+  const { rows } = await until('the database answers', () => read().catch(nullWhileUnavailable))
   return rows.map((row) => row.sandbox_id)
+}
+
+function nullWhileUnavailable(error: unknown): null {
+  if (isDatabaseUnavailable(error)) return null
+  throw error
 }
 
 function textOf({ parts }: Message): string {

@@ -174,6 +174,8 @@ async function readReasons({ fleet, victims, problems }: Run, tally: Tally): Pro
 
 const unsaved = /^The last changes of this session may not be saved\. /
 const ended = /^The sandbox ended by itself /
+/** The other one: it had not booted yet. */
+const endedOrNotStarted = /^(The sandbox ended by itself |The sandbox did not start: bubblewrap ended )/
 /** By what was killed in the sandbox. A server finds the sandboxes of its earlier life again, so its death is none. */
 const trueReasons: Record<string, RegExp> = {
   driver: ended,
@@ -181,9 +183,8 @@ const trueReasons: Record<string, RegExp> = {
   // Nothing heard how it ended.
   'pod of a dead server':
     /^The server that ran this sandbox stopped, and the sandbox ended before a server continued it\. /,
-  'process 1': ended,
-  // The other one: it had not booted yet.
-  daemon: /^(The sandbox ended by itself |The sandbox did not start: bubblewrap ended )/,
+  'process 1': endedOrNotStarted,
+  daemon: endedOrNotStarted,
   runtime: /^The agent runtime ended with exit code/,
   server: /^Its server, \w+, is gone, and \w+ took its project over\. /,
   nothing: /^(?!)/,

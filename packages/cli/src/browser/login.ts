@@ -25,7 +25,7 @@ export async function loginByBrowser(ctx: Context, host: ChosenHost, options: { 
   const challenge = createHash('sha256').update(verifier).digest('base64url')
   const state = randomBytes(24).toString('base64url')
   const dashboard = io.env.SVC_DASHBOARD_URL ? parseHostUrl(io.env.SVC_DASHBOARD_URL, 'SVC_DASHBOARD_URL') : host.base
-  const name = `${io.env.USER || io.env.LOGNAME || 'svc'}@${hostname()}`.slice(0, 100)
+  const name = tokenName(io)
 
   let token: string | null = null
   const patience = AbortSignal.timeout(waitMs)
@@ -55,6 +55,9 @@ export async function loginByBrowser(ctx: Context, host: ChosenHost, options: { 
   }
   return token!
 }
+
+export const tokenName = ({ env }: Pick<Context['io'], 'env'>) =>
+  `${env.USER || env.LOGNAME || 'svc'}@${hostname()}`.slice(0, 100)
 
 /** Must match packages/dashboard/src/pages/authorize. */
 function shortCode(challenge: string): string {

@@ -15,7 +15,9 @@ export const ls = command({
       { title: 'MODEL', of: (model) => model.id, shrink: true },
       { title: 'DEFAULT', of: (model) => (model.default ? 'yes' : '') },
     ])
-    if (found.models.length === 0) out.note(`An owner of the server can set one: ${next('svc models set --help')}`)
+    if (found.models.length > 0) return
+    out.note(`An owner of the server can set one: ${next('svc models set --help')}`)
+    out.note(`To try without one: ${next("svc sessions new --model svc-scripted-demo --prompt 'Show me'")}`)
   },
 })
 

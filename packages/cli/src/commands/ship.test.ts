@@ -102,7 +102,7 @@ describe('svc ship', () => {
     const args = ['ship', '--no-merge', '--title', 'Add two']
     const { stdout, stderr } = await svc(args, { service, env, cwd: folder.path })
     expect(stdout).toContain('Proposed #3 Add two')
-    expect(stderr).toContain('svc cr merge 3')
+    expect(stderr).toContain('Merge it: svc cr merge 3')
     expect(service.of('mergeChangeRequest')).toEqual([])
     open = [aChangeRequest({ head_ref: `ship-${head.slice(0, 7)}`, head_commit_sha: head })]
     const asJson = (await svc(['ship', '--json'], { service, env, cwd: folder.path })).json<object>()
@@ -128,7 +128,9 @@ describe('svc ship', () => {
     await run(folder.path, 'push', '--quiet', service.repository, 'main')
     const head = await commit(folder.path, 'two')
     const env = { SVC_PROJECT_ID: ids.project }
-    expect((await svc(['ship'], { service, env, cwd: folder.path })).code).toBe(0)
+    const { code, stderr } = await svc(['ship'], { service, env, cwd: folder.path })
+    expect(code).toBe(0)
+    expect(stderr).toContain('Only a user can merge: svc cr merge 3')
     expect(await tip(service.repository, `refs/heads/${ids.session}`)).toBe(head)
     expect(await tip(service.repository, 'refs/heads/main')).toBe(first)
     expect(service.of('openChangeRequest')[0]!.body).toMatchObject({ head_ref: ids.session, session_id: ids.session })
@@ -206,6 +208,20 @@ describe('svc ship', () => {
     expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining('has SHA-256 objects, and projects have SHA-1')])
     expect(ran.stderr).toContain(`git -C ${folder.path} fast-export --all | git fast-import`)
     expect(service.of('createProject')).toEqual([])
+  })
+
+  test('svc ship shows the reason of a refused push once', async () => {
+    await using service = await shipService()
+    await using folder = await repository()
+    await commit(folder.path, 'one')
+    // The gateway, too, gives its reason both in a line and for the ref.
+    const hook = join(service.repository, 'hooks/pre-receive')
+    await writeFile(hook, '#!/bin/sh\necho "pre-receive hook declined" >&2\nexit 1\n', { mode: 0o755 })
+    const { code, stderr } = await svc(['ship'], { service, cwd: folder.path })
+    expect([code, stderr.match(/pre-receive hook declined/g)?.length]).toEqual([1, 1])
+    await writeFile(hook, '#!/bin/sh\necho "The branch is protected." >&2\nexit 1\n')
+    const { stderr: both } = await svc(['ship'], { service, cwd: folder.path })
+    expect(both).toMatch(/remote: The branch is protected\. .*\(pre-receive hook declined\)/)
   })
 
   test('svc ship refuses to push to a project with another history', async () => {

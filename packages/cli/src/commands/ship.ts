@@ -66,7 +66,8 @@ export const ship = command({
       })
     if (merged === null) {
       ctx.out.line(green('✓ '), 'Proposed ', bold(`#${cr.number} ${cr.title}`), `: ${cr.head_ref} → ${cr.base_ref}`)
-      return ctx.out.note(`Only a user can merge: ${ctx.next(`svc cr merge ${cr.number}`)}`)
+      const isAgent = who.session_id !== null
+      return ctx.out.note(`${isAgent ? 'Only a user can merge' : 'Merge it'}: ${ctx.next(`svc cr merge ${cr.number}`)}`)
     }
     printMerge(ctx, merged)
     if (!merged.merge.fast_forward && !merged.merge.up_to_date)

@@ -1,3 +1,4 @@
+import { count } from '@svc/contract/count'
 import type { ChangeRequest, MergePreview, Project, Session } from '@svc/sdk'
 import { ServiceError } from '@svc/contract/errors'
 import { command } from '../arguments/command.ts'
@@ -211,5 +212,5 @@ function section<T>({ out }: Context, title: Piece, items: readonly T[], lineOf:
 }
 
 function conflictWords(files: readonly string[]): string {
-  return files.length === 1 ? files[0]! : `${files.length} files`
+  return files.length === 1 ? files[0]! : count(files.length, 'file')
 }

@@ -265,7 +265,10 @@ describe('svc login and logout', () => {
     expect((await svc(['whoami'], options)).stdout).toContain('Ada <ada@example.com>')
     expect((await svc(['logout'], options)).stdout).toContain('Signed out')
     expect((await svc(['logout'], options)).stderr).toContain('No token is stored')
-    expect((await svc(['whoami'], options)).stderr).toContain('Not signed in')
+    const { stderr } = await svc(['whoami'], options)
+    expect(stderr).toContain('Not signed in')
+    // Where no browser is.
+    expect(stderr).toContain('svc login --link -')
   })
 
   describe('logout --revoke', () => {

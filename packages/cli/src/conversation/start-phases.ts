@@ -38,7 +38,8 @@ async function untilRunning(ctx: Context, at: SessionClient): Promise<Session> {
       sayPhase(ctx, phases[said]!)
     }
     if (session.status === 'running') {
-      out.progress(green('✓ '), 'running', dim(`  ${duration(io.now() - began)} in all`))
+      // A start may be under way before this command watches it.
+      out.progress(green('✓ '), 'running', dim(`  ${duration(Math.max(io.now() - began, spanOf(phases)))} in all`))
       return session
     }
     if (session.status !== 'provisioning' && session.status !== 'queued' && session.status !== 'branching') {
@@ -56,6 +57,16 @@ async function untilRunning(ctx: Context, at: SessionClient): Promise<Session> {
 
 export async function getPhases(at: SessionClient): Promise<Phase[]> {
   return (await at.get('/timeline')).phases
+}
+
+/** From the begin of the first phase to the end of the last, by the clock of the server alone. */
+function spanOf(phases: readonly Phase[]): number {
+  // The timeline keeps a restore that failed at an earlier start.
+  const own = phases
+    .filter(({ name }) => name !== 'restore')
+    .map((phase) => ({ ...phase, at: Date.parse(phase.started_at) }))
+  if (own.length === 0) return 0
+  return Math.max(...own.map(({ at, ms }) => at + (ms ?? 0))) - Math.min(...own.map(({ at }) => at))
 }
 
 function sayPhase({ out }: Context, phase: Phase): void {

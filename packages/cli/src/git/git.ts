@@ -27,13 +27,24 @@ export async function git(
         const missing = (error as NodeJS.ErrnoException).code === 'ENOENT'
         reject(
           new Refusal('git_failed', missing ? 'git is not installed' : `git ${args[0]} failed`, {
-            hint: missing ? null : stderr.trim().split('\n').slice(-5).join(' · '),
+            hint: missing ? null : reasonsIn(stderr),
             cause: error,
           }),
         )
       },
     )
   })
+}
+
+/** The last lines. A refused ref repeats in brackets what the server said in a line of its own. */
+function reasonsIn(stderr: string): string {
+  const lines = stderr
+    .trim()
+    .split('\n')
+    .map((line) => line.trim())
+  const said = lines.filter((line) => line.startsWith('remote: ')).map((line) => `(${line.slice('remote: '.length)})`)
+  const once = lines.filter((line) => !line.startsWith('! ') || !said.some((reason) => line.endsWith(reason)))
+  return once.slice(-5).join(' · ')
 }
 
 export async function currentBranch(

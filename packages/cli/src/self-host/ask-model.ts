@@ -1,5 +1,6 @@
 /** Asks for the model of the agents at a server's first start on a terminal. */
 import type { Readable, Writable } from 'node:stream'
+import { assumeWidth } from '../terminal/assume-width.ts'
 import { safe } from '../terminal/safe.ts'
 
 export interface GivenModel {
@@ -17,6 +18,7 @@ export async function askModel(options: {
 }): Promise<GivenModel | null | 'interrupted'> {
   const prompts = await import('@clack/prompts')
   const { problem, signal, input, output } = options
+  assumeWidth(output)
   const shared = { withGuide: false, signal, input, output }
   if (problem !== null) output.write(`\n${safe(problem)}\n`)
   const url = await prompts.text({

@@ -12,8 +12,12 @@ type Environment = Record<string, string>
 const examineMs = 60_000
 
 /** The problems of each environment. */
-export async function examineSettings(ctx: Context, environments: Environment[]): Promise<SettingsProblem[][]> {
-  const input: SettingsToExamine = { settings: environments }
+export async function examineSettings(
+  ctx: Context,
+  environments: Environment[],
+  { followLinks = false } = {},
+): Promise<SettingsProblem[][]> {
+  const input: SettingsToExamine = { settings: environments, follow_links: followLinks }
   const shell = Object.entries(ctx.io.env).filter((entry): entry is [string, string] => entry[1] !== undefined)
   const { problems } = await runServerProgram<{ problems: SettingsProblem[][] }>('--examine-settings', {
     ...{ ms: examineMs, otherwise: 'The settings could not be checked.' },
@@ -47,6 +51,32 @@ export async function warnOfInvalid(ctx: Context, problems: SettingsProblem[]): 
   ctx.out.warn(`The next start fails. ${message}`)
   for (const line of lines) ctx.out.note(`  ${line}`)
   ctx.out.note(`${hint} To change that: ${next.join(' · ')}`)
+}
+
+interface Readable {
+  ctx: Context
+  broken: Refusal | null
+}
+
+/** The context skips the lines of the settings file that cannot be parsed, if there are any. `broken` names the first. */
+export async function withoutBrokenLines(ctx: Context): Promise<Readable> {
+  try {
+    await readSettings(ctx)
+    return { ctx, broken: null }
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.detail.line === undefined) throw error
+    return { ctx: { ...ctx, skipsBrokenLines: true }, broken: error }
+  }
+}
+
+export function warnOfBroken({ out }: Context, broken: Refusal | null): void {
+  if (broken === null) return
+  out.warn(`The next start fails. ${broken.message}`)
+  if (broken.hint !== null) out.note(broken.hint)
+}
+
+export function findingOfBroken({ message, hint }: Refusal): DoctorFinding {
+  return { name: 'self-host.env', state: 'missing', says: `The next start fails: ${message}`, mend: hint }
 }
 
 /** A finding of the doctor for each invalid setting, and the settings without them. Null for another error. */

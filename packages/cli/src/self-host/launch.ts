@@ -6,6 +6,7 @@ import { closeSync, openSync } from 'node:fs'
 import { link, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { quote } from '../arguments/shell-word.ts'
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
 import { askServerIn } from './ask-owner-link.ts'
@@ -44,6 +45,12 @@ export function serverCommand(): [string, ...string[]] {
   const program = process.execPath
   if (!basename(program).startsWith('bun')) return [program, 'server']
   return [program, resolve(import.meta.dirname, '../../../svc/src/main.ts'), 'server']
+}
+
+/** A suggested command with the path of this program, where the `svc` of the PATH may be an earlier one. */
+export function withThisProgram(ctx: Context, command: `svc ${string}`): string {
+  const program = serverCommand().slice(0, -1).map(quote).join(' ')
+  return ctx.next(command).slice(0, -command.length) + program + command.slice('svc'.length)
 }
 
 export async function launchServer(ctx: Context): Promise<Started> {

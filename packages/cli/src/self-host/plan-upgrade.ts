@@ -6,7 +6,7 @@ import { Refusal } from '../errors.ts'
 import { askServer } from './ask-owner-link.ts'
 import { askServerProgram } from './ask-program.ts'
 import { askReady } from './ask-ready.ts'
-import { serverCommand } from './launch.ts'
+import { serverCommand, withThisProgram } from './launch.ts'
 import { keeperOf, programOf, type RunningProgram } from './running-program.ts'
 import { servingServer } from './serving-server.ts'
 import type { ServerState } from './state.ts'
@@ -43,13 +43,13 @@ export async function planUpgrade(ctx: Context): Promise<Upgrade> {
   if (found === null)
     throw new Refusal('not_available', 'No server is running, so there is nothing to upgrade', {
       hint: 'A start runs this version.',
-      next: ['svc self-host start', 'svc self-host status'],
+      next: [withThisProgram(ctx, 'svc self-host start'), 'svc self-host status'],
     })
   const running = await programOf(found.pid)
   if (running === null)
     throw new Refusal('not_available', `The program of process ${found.pid} can't be read`, {
       hint: 'Run this on Linux as the user who runs the server. Otherwise stop the server and start this program.',
-      next: ['svc self-host stop', 'svc self-host start'],
+      next: ['svc self-host stop', withThisProgram(ctx, 'svc self-host start')],
     })
   const ready = info?.version === undefined ? await askReady(found) : null
   const from = {

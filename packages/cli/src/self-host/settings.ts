@@ -228,7 +228,9 @@ export const settings: Readonly<Record<string, Setting>> = {
 const fileBytesMax = 256 * 1024
 const line = /^([A-Z][A-Z0-9_]*)="((?:[^"\\]|\\.)*)"$/
 
-export async function readSettings(ctx: Pick<Context, 'configPath'>): Promise<Record<string, string> | null> {
+type SettingsPlace = Pick<Context, 'configPath' | 'skipsBrokenLines'>
+
+export async function readSettings(ctx: SettingsPlace): Promise<Record<string, string> | null> {
   const path = selfHostFile(ctx, 'env')
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null
@@ -240,8 +242,8 @@ export async function readSettings(ctx: Pick<Context, 'configPath'>): Promise<Re
   for (const [i, raw] of text.split('\n').entries()) {
     if (raw.trim() === '' || raw.startsWith('#')) continue
     const match = line.exec(raw.trim()) ?? /^([A-Z][A-Z0-9_]*)=([^"'\\\s]*)$/.exec(raw.trim())
-    if (match === null) throw broken(path, `line ${i + 1} is not NAME="value"`)
-    found[match[1]!] = match[2]!.replace(/\\(.)/g, '$1')
+    if (match !== null) found[match[1]!] = match[2]!.replace(/\\(.)/g, '$1')
+    else if (ctx.skipsBrokenLines !== true) throw broken(path, `line ${i + 1} is not NAME="value"`, i + 1)
   }
   return found
 }
@@ -328,9 +330,9 @@ export function masked(name: string, value: string): string {
   return value.length < 12 ? '••••' : `••••${value.slice(-4)}`
 }
 
-function broken(path: string, why: string): Refusal {
+function broken(path: string, why: string, lineNumber?: number): Refusal {
   return new Refusal('config_broken', `The settings of the server are unusable: ${why}`, {
     hint: `Fix or move ${path}.`,
-    detail: { path },
+    detail: lineNumber === undefined ? { path } : { path, line: lineNumber },
   })
 }

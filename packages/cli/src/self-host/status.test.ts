@@ -1,10 +1,10 @@
 /** `svc self-host` next to a server that it did not start, and next to one with other settings. */
 import { expect, test } from 'bun:test'
-import { execFileSync } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { ownerSocketName, serverInfoPath } from '@svc/contract/daemon/owner-socket'
+import { makeCertificate } from '@svc/git/testing'
 import { startService, svc, temporaryFolder } from '../testing.ts'
 import { fingerprints } from './settings.ts'
 import { bornAt, isPaused } from './state.ts'
@@ -63,11 +63,8 @@ test('self-host status tells a public address without an answer from a server wi
 test('self-host status says what to set where the certificate of the public address is not trusted', async () => {
   await using service = startService()
   await using folder = await temporaryFolder()
-  const [key, cert] = [join(folder.path, 'key.pem'), join(folder.path, 'cert.pem')]
-  const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '5', '-subj', '/CN=localhost']
-  execFileSync('openssl', [...request, '-keyout', key, '-out', cert], { stdio: 'ignore' })
   await using proxy = Bun.serve({
-    ...{ hostname: '127.0.0.1', port: 0, tls: { key: Bun.file(key), cert: Bun.file(cert) } },
+    ...{ hostname: '127.0.0.1', port: 0, tls: makeCertificate('localhost') },
     fetch: () => Response.json({}),
   })
   const url = `https://127.0.0.1:${proxy.port}`
@@ -123,7 +120,7 @@ test('self-host env set says when the running server does not read what it saves
     2,
     expect.stringContaining('Set it where the server is started: in the shell of svc self-host start'),
   ])
-}, 30_000)
+}, 120_000)
 
 /** A process that is paused. It ends with the test. */
 async function pausedProcess() {
@@ -165,7 +162,7 @@ test('self-host status says within seconds that a server is paused, however it w
     expect.stringContaining(`kill -CONT ${pid}`),
   ])
   await new Promise<void>((resolve) => silent.close(() => resolve()))
-}, 30_000)
+}, 120_000)
 
 test('self-host status lists settings that differ from those of the running server', async () => {
   await using service = startService()
@@ -197,6 +194,39 @@ test('self-host status lists settings that differ from those of the running serv
   expect(stderr).not.toContain('env set saves a value')
   const shown = (await svc(['self-host', 'status', '--json'], { env: changed })).json()
   expect(shown).toMatchObject({ changed_settings: ['SVC_LLM_MODEL', 'SVC_LLM_UPSTREAM_KEY', 'SVC_PORT'] })
+})
+
+test('self-host start beside a running server says what status says is wrong with it', async () => {
+  const sandbox = { driver: 'local', ready: false, problem: 'bwrap is missing' }
+  const providers = { apps: 'none', connectors: 'none' }
+  const ready = { status: 'ready', version: '1.0.0', model: 'demo', providers, sandbox }
+  await using service = startService({ getReady: () => Response.json(ready) })
+  await using folder = await temporaryFolder()
+  const env = { SVC_CONFIG_FILE: join(folder.path, 'config.json'), SVC_DATA_DIR: folder.path }
+  const startBeside = async (url: string, more: object) => {
+    await using _server = await serverOf(folder.path, url, { pid: process.pid, ...more })
+    const state = {
+      ...{ pid: process.pid, born: await bornAt(process.pid), program: 'svc', url, log: 'x' },
+      ...{ data_dir: folder.path, started_at: '2026-11-21T11:00:00.000Z' },
+    }
+    await writeFile(join(folder.path, 'self-host.json'), JSON.stringify(state))
+    const { code, stdout, stderr } = await svc(['self-host', 'start'], { env })
+    expect([code, stdout]).toEqual([0, expect.stringContaining('The server is already running')])
+    return stderr
+  }
+  const first = await startBeside(service.url, {})
+  expect(first).toContain('Sessions cannot start yet: bwrap is missing')
+  expect(first).toContain('This client is not signed in to the server. To sign in there: svc login --host selfhost')
+  expect(first).toContain(' | svc login --host selfhost --link -\n')
+  const away = 'http://127.0.0.1:1'
+  const unreached = await startBeside(away, { own_url: service.url })
+  expect(unreached).toContain('The host selfhost of this client has a new address. To sign in there: ')
+  expect(unreached).toContain('The server is running, but its public address does not answer')
+  expect(unreached).toContain(`The server answers at ${service.url}, its own port.`)
+  const database = { kind: 'external', address: 'svc@db.example.com:5432/svc', problem: 'connect ECONNREFUSED' }
+  const withoutDatabase = await startBeside(away, { database })
+  expect(withoutDatabase).toContain('its database does not answer')
+  expect(withoutDatabase).toContain('refuses requests (503). To examine it: ')
 })
 
 test('self-host says of a server that ended by itself where its log is and how long its sandboxes go on', async () => {

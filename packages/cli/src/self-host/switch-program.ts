@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises'
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
 import { logOf } from './environment.ts'
-import { serverCommand, startServer, withStartLock } from './launch.ts'
+import { serverCommand, startServer, withThisProgram, withStartLock } from './launch.ts'
 import { lastLines } from './log-lines.ts'
 import type { Upgrade } from './plan-upgrade.ts'
 import { runningServer, type ServerState, type ServingServer } from './state.ts'
@@ -27,7 +27,7 @@ export function switchProgram(ctx: Context, upgrade: Switch): Promise<ServingSer
       process.kill(server.pid, 'SIGTERM')
       await untilStopped(ctx, server, {
         goOn: plan.sandboxes?.outlive === true,
-        advice: ' No server starts now: once it has ended, run svc self-host start with this program.',
+        advice: ` No server starts now. Once it has ended: ${withThisProgram(ctx, 'svc self-host start')}`,
       })
       const from = (await stat(logOf(running.env)).catch(() => null))?.size ?? 0
       try {
@@ -71,12 +71,13 @@ async function goBack(
       detail: { upgraded: false, log: lines, ...detail },
     })
   const orRestore = plan.migrations === 0 ? '' : ', or restore the data folder from before the upgrade to go back'
+  const start = withThisProgram(ctx, 'svc self-host start')
   const withoutServer = `No server is running; agents go on for SVC_SANDBOX_LEASE_SECONDS. Fix the problem and start this program${orRestore}.`
   if (!running.isInPlace)
     return because(
       `${running.command[0]} is not the program that ran, so ${earlier} can't be started again. ${withoutServer}`,
       { server: null },
-      ['svc self-host start'],
+      [start],
     )
   try {
     // An earlier program refuses a database that a later one migrated, before it changes anything.
@@ -86,7 +87,7 @@ async function goBack(
     ])
   } catch (second) {
     return because(`svc ${earlier} does not start either: ${messageOf(second)} ${withoutServer}`, { server: null }, [
-      'svc self-host start',
+      start,
     ])
   }
 }

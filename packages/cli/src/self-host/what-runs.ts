@@ -1,4 +1,5 @@
 /** How the commands name what a server runs in sandboxes, and how long it goes on without one. */
+import { count } from '@svc/contract/count'
 import type { RunningSandboxes } from '@svc/contract/daemon/owner-socket'
 import type { Context } from '../context.ts'
 import { serverEnvironment } from './environment.ts'
@@ -7,8 +8,8 @@ type Counts = Pick<RunningSandboxes, 'sessions' | 'apps' | 'checks'>
 
 /** "3 sessions, 1 app, and 2 checks"; null when nothing runs. */
 export function countsOf({ sessions, apps, checks }: Counts): string | null {
-  const counts = Object.entries({ sessions, apps, checks }).flatMap(([noun, count]) =>
-    count === 0 ? [] : [`${count} ${count === 1 ? noun.slice(0, -1) : noun}`],
+  const counts = Object.entries({ sessions, apps, checks }).flatMap(([nouns, number]) =>
+    number === 0 ? [] : [count(number, nouns.slice(0, -1))],
   )
   return counts.length === 0 ? null : new Intl.ListFormat('en').format(counts)
 }

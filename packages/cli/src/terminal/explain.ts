@@ -1,8 +1,8 @@
 /** Prints errors for people and programs: what happened, what to do, which command to run. */
+import { count } from '@svc/contract/count'
 import { ServiceError } from '@svc/contract/errors'
 import { Guided, Refusal, UsageError } from '../errors.ts'
 import type { Io } from '../io.ts'
-import { count } from './count.ts'
 import { dim, type Output, red } from './output.ts'
 import { safeJson } from './safe.ts'
 

@@ -26,6 +26,7 @@ const aServer = {
 export const serverAnswers = {
   getProjectHome: () => ({ server: null, move: null }),
   getStorage: () => ({
+    server: null,
     disk: { total_bytes: 100 * 1024 ** 3, free_bytes: 61 * 1024 ** 3, min_free_bytes: 2 * 1024 ** 3 },
     database_bytes: 512 * 1024 ** 2,
     kept: [

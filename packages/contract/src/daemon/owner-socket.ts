@@ -109,6 +109,8 @@ export interface UpgradeReport {
 /** The input of `svc server --examine-settings`: each is a whole environment. It answers with the problems of each. */
 export interface SettingsToExamine {
   settings: Record<string, string>[]
+  /** Also refuses a folder for backups that a link leads into the data folder. A start does not look: a disk that hangs would stop it. */
+  follow_links?: boolean
 }
 
 export interface SettingsProblem {

@@ -148,19 +148,21 @@ export const createFirstCommitRoute = route.post('project-write', `${base}/first
     'Commits text files as the caller and creates the default branch, which only merges write from then on. For a repository that this server hosts and that has no branch; any other is 409 `conflict`. At most 20 files and 512 KiB of UTF-8 together, stored byte by byte. For people: the token of a session is refused.',
   errors: [...repositoryErrors, 'unprocessable', 'quota_exceeded'],
   effect: 'adds',
-  body: z.object({
-    files: z
-      .array(z.object({ path, content: wellFormed }))
-      .min(1)
-      .max(firstCommitFilesMax)
-      .refine(
-        (files) => bytesAtMost(editBytesMax)(files.map(({ content }) => content).join('')),
-        'is longer than 512 KiB',
-      )
-      .optional()
-      .describe('A `README.md` with the name of the project unless given.'),
-    message: title.optional().describe('`First commit` unless given.'),
-  }),
+  body: z
+    .object({
+      files: z
+        .array(z.object({ path, content: wellFormed }))
+        .min(1)
+        .max(firstCommitFilesMax)
+        .refine(
+          (files) => bytesAtMost(editBytesMax)(files.map(({ content }) => content).join('')),
+          'is longer than 512 KiB',
+        )
+        .optional()
+        .describe('A `README.md` with the name of the project unless given.'),
+      message: title.optional().describe('`First commit` unless given.'),
+    })
+    .optional(),
   bodyLimit: editBodyLimit,
   status: 201,
   idempotent: true,

@@ -60,6 +60,7 @@ export const landingStates = [
   'ready',
   'confirm',
   'base_merged',
+  'collides',
   'empty',
   'checking',
   'unreachable',
@@ -75,7 +76,7 @@ export const changeRequestSummary = named('ChangeRequestSummary', {
     .enum(landingStates)
     .nullable()
     .describe(
-      'Whether an open one can land, as far as the server knows; null for the others. `confirm`: ready, except that a person has to confirm effects of the merge. `checking`: not known yet, or its checks run. `base_merged`: ready, but its base was merged elsewhere without it. `empty`: the base has all commits. `failing`: a check failed. `manifest_invalid`: svc.toml of the head has errors, and the project requires a valid one. `branch_deleted`: one of its branches no longer exists.',
+      'Whether an open one can land, as far as the server knows; null for the others. `confirm`: ready, except that a person has to confirm effects of the merge. `checking`: not known yet, or its checks run. `base_merged`: ready, but its base was merged elsewhere without it. `collides`: ready, but another open one conflicts once it has landed. `empty`: the base has all commits. `failing`: a check failed. `manifest_invalid`: svc.toml of the head has errors, and the project requires a valid one. `branch_deleted`: one of its branches no longer exists.',
     ),
   session: z.object({ session_id: uuid, name: z.string(), agent_name: z.string() }).nullable(),
   author: z.string().nullable().describe('The name of the user who opened it.'),
@@ -83,6 +84,12 @@ export const changeRequestSummary = named('ChangeRequestSummary', {
     .array(z.number().int())
     .optional()
     .describe('The first other open change requests with the same head and base. Left out when there are none.'),
+  merge_lost: z
+    .object({ server: z.string(), at: timestamp })
+    .optional()
+    .describe(
+      'Its merge was acknowledged, and lost when this server was taken over without it. It stays merged; open a new change request of the head branch to merge it again. Left out for others.',
+    ),
   conflicts: z.array(z.string()).describe('The first files that conflict with the base.'),
   conflict_count: z.number().int().nullable().describe('Null: not known yet.'),
   confirm_count: z

@@ -153,6 +153,15 @@ const missingRef = named('MissingRef', {
   copy: z.string().nullable().describe('The commit that the copy has. Null: it has none.'),
 })
 
+export const lostMerge = named('LostMerge', {
+  cr_id: uuid,
+  number: z.number().int(),
+  title: z.string(),
+  base_ref: z.string(),
+  head_ref: z.string(),
+})
+export type LostMerge = z.infer<typeof lostMerge>
+
 export const takenProject = named('TakenProject', {
   project_id: uuid,
   slug: z.string(),
@@ -167,6 +176,11 @@ export const takenProject = named('TakenProject', {
   is_stale: z
     .boolean()
     .describe('The copy is older than the changes that the database still lists, so more than `missing` may be lost.'),
+  lost_merges: z
+    .array(lostMerge)
+    .describe(
+      'Merged change requests whose merge the new home does not have, or would not have. They stay merged; open a new change request of the head branch to merge it again.',
+    ),
 })
 
 export const takeOverServerRoute = route.post('user', '/v1/servers/:serverName/take-over', {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { attachmentsBodyLimit } from '../schemas/attachments.ts'
 import { discardWork } from '../schemas/discard-work.ts'
+import { attachment, message } from '../schemas/message.ts'
 import { newAttachments } from '../schemas/new-attachments.ts'
 import { branchName } from './projects.ts'
 import { question } from './questions.ts'
@@ -301,13 +302,6 @@ export const promptSessionRoute = route.post('project-write', `${base}/:sessionI
   }),
 })
 
-const attachment = named('Attachment', {
-  attachment_id: uuid,
-  name: z.string(),
-  bytes: z.number().int(),
-  content_type: z.string().describe('Detected from the first bytes of the file, never from its name.'),
-})
-
 /** A text for the agent. The first prompt of a session has the session's id. */
 export const prompt = named('Prompt', {
   prompt_id: uuid,
@@ -358,66 +352,6 @@ export const abortSessionRoute = route.post('project-write', `${base}/:sessionId
   reply: ok,
 })
 
-const toolStatus = z.enum(['pending', 'running', 'completed', 'error'])
-const exitCode = z
-  .number()
-  .int()
-  .nullable()
-  .optional()
-  .describe(
-    'The exit code of a command; null when it was killed, such as after its time limit. Absent for other tools.',
-  )
-const durationMs = z.number().int().min(0).optional()
-
-/** One message of the conversation, with its parts in order. */
-export const messagePart = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('text'), id: z.string(), text: z.string() }),
-  z.object({ type: z.literal('reasoning'), id: z.string(), text: z.string() }),
-  z.object({
-    type: z.literal('tool'),
-    id: z.string(),
-    tool: z.string(),
-    status: toolStatus,
-    title: z.string(),
-    input: z.string(),
-    output: z.string(),
-    exit_code: exitCode,
-    duration_ms: durationMs,
-    diff: z.string().optional().describe('What an edit changed, as a unified diff. At most 64 KiB.'),
-    steps: z
-      .array(
-        z.object({
-          tool: z.string(),
-          title: z.string(),
-          status: toolStatus,
-          exit_code: exitCode,
-          duration_ms: durationMs,
-        }),
-      )
-      .max(100)
-      .optional()
-      .describe('The tool calls of a sub-agent, the first hundred of them.'),
-  }),
-  attachment.extend({ type: z.literal('file'), id: z.string() }),
-])
-z.globalRegistry.add(messagePart, { id: 'MessagePart' })
-export type MessagePart = z.infer<typeof messagePart>
-
-export const message = named('Message', {
-  message_id: z.string(),
-  role: z.enum(['user', 'assistant']),
-  prompt_id: uuid
-    .optional()
-    .describe(
-      'The prompt that a message of role `user` delivers. Absent for an answer, for a message that the agent runtime added, and for messages of a sandbox that an earlier version started.',
-    ),
-  created_at: timestamp,
-  completed_at: timestamp.nullable(),
-  error: z.string().nullable(),
-  parts: z.array(messagePart),
-})
-export type Message = z.infer<typeof message>
-
 export const getTranscriptRoute = route.get('project-read', `${base}/:sessionId/transcript`, {
   name: 'getTranscript',
   summary: 'Get the conversation of a session',
@@ -450,7 +384,7 @@ export const getTimelineRoute = route.get('project-read', `${base}/:sessionId/ti
   name: 'getTimeline',
   summary: 'Get the steps of the last start',
   description:
-    'Each step with its duration in milliseconds, and since then each `refresh`, each `wake` of the sleeping agent, and `restore`, of work that was saved before the server of the session was lost.',
+    'Each step with its duration in milliseconds, and since then each `refresh`, each `wake` of the sleeping agent, and `restore`, of work that was saved before the project moved to another server or its server was lost. A `restore` that failed stays until that work is recovered.',
   reply: z.object({
     phases: z.array(
       named('StartPhase', {

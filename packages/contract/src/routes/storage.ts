@@ -44,6 +44,10 @@ export const getStorageRoute = route.get('user', '/v1/storage', {
     'Only for owners of the instance. The disk is that of the server that answers. Lists the projects that use the most.',
   query: z.object({ projects: z.coerce.number().int().min(0).max(100).default(20) }),
   reply: z.object({
+    server: z
+      .string()
+      .nullable()
+      .describe('The server that answers, whose disk it is; null where a server runs alone.'),
     disk: z.object({
       total_bytes: bytes,
       free_bytes: bytes,

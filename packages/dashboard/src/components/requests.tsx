@@ -174,12 +174,14 @@ export function SendForm({
       onSubmit={() => refusal === null && !of.isPending && onSubmit()}
     >
       {children}
-      <Button type="submit" kind={kind} busy={of.isPending} disabledReason={refusal}>
-        {submit}
-      </Button>
-      {extra}
+      <div className="flex flex-wrap items-center gap-3">
+        <Button type="submit" kind={kind} busy={of.isPending} disabledReason={refusal}>
+          {submit}
+        </Button>
+        {extra}
+      </div>
       {saved !== undefined && (
-        <p role="status" className="w-full text-sm text-dim">
+        <p role="status" className="w-full text-sm text-dim empty:absolute">
           {of.isSuccess ? saved : ''}
         </p>
       )}

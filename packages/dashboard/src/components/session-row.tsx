@@ -3,7 +3,7 @@ import type { ChangeRequest } from '../pages/change-requests/queries.ts'
 import type { Session } from '../pages/sessions/queries.ts'
 import { Avatar } from '../ui/avatar.tsx'
 import { Row } from '../ui/layout.tsx'
-import { Time } from '../ui/text.tsx'
+import { Time, withCode } from '../ui/text.tsx'
 import { SessionStatus } from './status.tsx'
 import { ChangeRequestLink, SessionLink } from './links.tsx'
 
@@ -27,7 +27,7 @@ export function SessionRow({
   const task = taskOf(session)
   return (
     <Row>
-      <span className="w-32 flex-none max-sm:w-auto">
+      <span className="w-32 flex-none max-sm:w-full">
         <SessionStatus
           status={session.status}
           isBusy={session.is_busy}
@@ -53,7 +53,9 @@ export function SessionRow({
           )}
         </span>
         {why !== null && (
-          <span className={`line-clamp-2 text-sm ${session.status === 'failed' ? 'text-bad' : 'text-dim'}`}>{why}</span>
+          <span className={`line-clamp-2 text-sm ${session.status === 'failed' ? 'text-bad' : 'text-dim'}`}>
+            {withCode(why)}
+          </span>
         )}
       </span>
       {proposed !== undefined && (

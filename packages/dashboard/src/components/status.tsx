@@ -7,6 +7,7 @@ const landing: Record<StateNow, [word: string, tone: Tone]> = {
   ready: ['ready', 'good'],
   confirm: ['to confirm', 'warn'],
   base_merged: ['base merged', 'warn'],
+  collides: ['collides', 'warn'],
   empty: ['nothing to merge', 'neutral'],
   checking: ['checking', 'neutral'],
   unreachable: ['unreachable', 'warn'],

@@ -7,16 +7,21 @@ export interface Action<Given = void> {
 
 export type ButtonKind = 'plain' | 'primary' | 'merge' | 'danger' | 'quiet'
 
+const faded = 'aria-disabled:opacity-55'
+/** A paler fill would hide its text, so a disabled button has a soft one, whose line has a contrast of 3:1 and its text of 4.5:1. */
+const filled =
+  'text-on-fill hover:brightness-110 aria-disabled:ring-1 aria-disabled:ring-inset aria-disabled:brightness-100'
+
 const styles: Record<ButtonKind, string> = {
-  plain: 'border border-edge bg-raised text-text hover:bg-hover',
-  primary: 'bg-accent-fill text-on-fill hover:brightness-110',
-  merge: 'bg-good-fill text-on-fill hover:brightness-110',
-  danger: 'bg-bad-fill text-on-fill hover:brightness-110',
-  quiet: 'text-dim hover:bg-hover hover:text-text',
+  plain: `border border-edge bg-raised text-text hover:bg-hover ${faded}`,
+  primary: `bg-accent-fill ${filled} aria-disabled:bg-accent-soft aria-disabled:text-accent aria-disabled:ring-accent/70`,
+  merge: `bg-good-fill ${filled} aria-disabled:bg-good-soft aria-disabled:text-good aria-disabled:ring-good/70`,
+  danger: `bg-bad-fill ${filled} aria-disabled:bg-bad-soft aria-disabled:text-bad aria-disabled:ring-bad/70`,
+  quiet: `text-dim hover:bg-hover hover:text-text ${faded}`,
 }
 
 export const buttonClass = (kind: ButtonKind = 'plain') =>
-  `inline-flex min-h-control items-center justify-center gap-1.5 rounded-md px-2.5 text-sm font-medium whitespace-nowrap ${styles[kind]} aria-disabled:cursor-not-allowed aria-disabled:opacity-55 aria-disabled:hover:brightness-100`
+  `inline-flex min-h-control items-center justify-center gap-1.5 rounded-md px-2.5 text-sm font-medium whitespace-nowrap ${styles[kind]} aria-disabled:cursor-not-allowed`
 
 /** A disabled button stays reachable by keyboard and shows the reason on hover, on press, and to a screen reader. */
 export function Button({
@@ -76,9 +81,11 @@ interface Labelled {
 
 function Label({ label, hint, wide = false, children }: Labelled & { children: ReactNode }) {
   return (
-    <label className={`flex min-w-0 flex-col gap-1 text-sm text-dim ${wide ? 'basis-full!' : ''}`}>
-      {label}
-      {hint !== undefined && <span className="text-xs">{hint}</span>}
+    <label className={`flex min-w-0 flex-col gap-1 text-sm text-dim ${wide ? 'col-span-full basis-full!' : ''}`}>
+      {/* In one line where there is room, so that labels beside each other are level. */}
+      <span className="flex flex-wrap items-baseline gap-x-2">
+        <span>{label}</span> {hint !== undefined && <span className="text-xs text-faint">{hint}</span>}
+      </span>
       {children}
     </label>
   )
@@ -150,6 +157,9 @@ export function Select<Value extends string>({
 }
 
 export const sideBySide = 'flex flex-wrap items-end gap-3 *:[label]:flex-1 *:[label]:basis-52'
+
+/** For a form of settings: fields of one width, and what follows them on lines of its own. */
+export const twoColumns = 'grid items-end gap-3 px-4 py-3 sm:grid-cols-2 [&>:not(label)]:col-span-full'
 
 export function Form({
   className = `px-4 py-3 ${sideBySide}`,

@@ -1,7 +1,6 @@
-import { ChevronDown } from 'lucide-react'
 import { Children, type ReactNode } from 'react'
 import { BarActions, BarHeading } from './frame.tsx'
-import { Command } from './text.tsx'
+import { Command, withCode } from './text.tsx'
 
 /** The title and `aside` are in the bar. `narrow` keeps forms readable on a wide screen. */
 export function Page({
@@ -56,16 +55,8 @@ export function TwoPane({ label, wide = false, panel, children }: Panes & { wide
   )
 }
 
-/** How a narrow screen folds a panel. */
-export interface Fold {
-  /** Stands for the panel while it is folded. */
-  title: string
-  isOpen: boolean
-  onOpen: (isOpen: boolean) => void
-}
-
-/** Two panes below a head that belongs to the content. On a narrow screen the panel is a row between the two, which opens it. */
-export function HeadedPanes({ label, head, fold, panel, children }: Panes & { head: ReactNode; fold: Fold }) {
+/** Two panes below a head that belongs to the content. On a narrow screen the panel is between the two, and keeps itself low. */
+export function HeadedPanes({ label, head, panel, children }: Panes & { head: ReactNode }) {
   return (
     <div className="-mx-4 -my-5 grid grid-cols-[minmax(0,1fr)] md:-mx-6 xl:grid-cols-[minmax(0,1fr)_var(--spacing-aside)] xl:grid-rows-[auto_1fr]">
       <div className="min-w-0">{head}</div>
@@ -77,19 +68,7 @@ export function HeadedPanes({ label, head, fold, panel, children }: Panes & { he
         tabIndex={0}
         className="border-line bg-panel max-xl:border-b xl:sticky xl:top-bar xl:col-start-2 xl:row-span-2 xl:row-start-1 xl:h-[calc(100dvh-var(--spacing-bar)-var(--spacing-notices-shown))] xl:overflow-y-auto xl:overscroll-contain xl:border-l"
       >
-        <button
-          type="button"
-          aria-expanded={fold.isOpen}
-          onClick={() => fold.onOpen(!fold.isOpen)}
-          className="flex min-h-10 w-full items-center gap-2 px-4 text-sm hover:bg-hover md:px-6 xl:hidden"
-        >
-          {!fold.isOpen && <span className="font-semibold">{fold.title}</span>}
-          <span className="ml-auto flex items-center gap-1 text-dim">
-            {fold.isOpen ? 'Hide details' : 'Show details'}
-            <ChevronDown aria-hidden className={`size-4 ${fold.isOpen ? 'rotate-180' : ''}`} />
-          </span>
-        </button>
-        <div className={fold.isOpen ? 'md:max-xl:px-2' : 'max-xl:hidden'}>{panel}</div>
+        {panel}
       </aside>
     </div>
   )
@@ -180,7 +159,7 @@ export function Notice({
       role={tone === 'bad' ? 'alert' : 'status'}
       className={`flex flex-wrap items-center gap-x-4 gap-y-2 rounded-lg px-4 py-3 ${look}`}
     >
-      <div className="min-w-0 flex-1 basis-56">
+      <div className="min-w-0 flex-1 basis-full sm:basis-56">
         <p className="font-medium">{withCode(title)}</p>
         {children !== undefined && children !== null && (
           <div className="text-sm text-text">{typeof children === 'string' ? withCode(children) : children}</div>
@@ -190,18 +169,6 @@ export function Notice({
     </div>
   )
 }
-
-/** Shows text between backticks as code, such as a command in a message of the service. */
-const withCode = (text: string) =>
-  text.split(/`([^`]+)`/).map((part, at) =>
-    at % 2 === 0 ? (
-      part
-    ) : (
-      <code key={at} className="font-mono">
-        {part}
-      </code>
-    ),
-  )
 
 /** Appears after a delay, so that a quick response does not flicker. */
 export function Loading({ what }: { what: string }) {

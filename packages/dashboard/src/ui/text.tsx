@@ -104,3 +104,15 @@ export function Command({ children }: { children: string }) {
 
 // The button copies the original text; the page shows hidden characters as marks.
 Command[takesText] = true
+
+/** Shows text between backticks as code, such as a command in a message of the service. */
+export const withCode = (text: string) =>
+  text.split(/`([^`]+)`/).map((part, at) =>
+    at % 2 === 0 ? (
+      part
+    ) : (
+      <code key={at} className="font-mono">
+        {part}
+      </code>
+    ),
+  )

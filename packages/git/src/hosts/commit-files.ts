@@ -1,6 +1,7 @@
 import { createBranch, createBranchByPush, type CreateBranchOutcome } from './branch.ts'
 import { pathBytes } from '../formats/paths.ts'
 import { durable } from '../objects/durable.ts'
+import { writeCommit } from '../objects/write-commit.ts'
 import { git, gitLine } from '../process/git.ts'
 import { requireSha, type CallOptions, type Repository, type Sha } from '../repository.ts'
 import type { Person } from '../refs/refs.ts'
@@ -38,17 +39,9 @@ export async function commitFilesOnBranch(
     tree = await treeWith(repo, { tree, names, blob }, write)
   }
   if (tree === null) throw new TypeError('A first commit needs a file.')
-  const date = `${Math.floor(input.at.getTime() / 1000)} +0000`
-  const { name, email } = input.author
-  const sha = await gitLine(repo.dir, ['commit-tree', ...(parent === null ? [] : ['-p', parent]), tree], {
-    ...write,
-    input: input.message,
-    env: {
-      ...{ GIT_AUTHOR_NAME: name, GIT_AUTHOR_EMAIL: email, GIT_AUTHOR_DATE: date },
-      ...{ GIT_COMMITTER_NAME: name, GIT_COMMITTER_EMAIL: email, GIT_COMMITTER_DATE: date },
-    },
-  })
-  const cut = { branch: input.branch, sha: requireSha(sha) }
+  const { branch, message, author, at } = input
+  const commit = { tree, parent, message, author, committer: author, at }
+  const cut = { branch, sha: await writeCommit(repo.dir, commit, write) }
   await made?.(cut.sha)
   // A host's API creates branches only at commits it has, and this commit is new, so it is pushed.
   const { remote } = repo

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { readFileAt } from '../diff/browse.ts'
 import { pathBytes } from '../formats/paths.ts'
 import { keepLooseObjects } from '../objects/loose-object.ts'
+import { writeCommit } from '../objects/write-commit.ts'
 import { git, gitLine } from '../process/git.ts'
 import { objectFormat } from '../process/object-format.ts'
 import { makeRoom, withScratch } from '../process/scratch.ts'
@@ -60,7 +61,7 @@ export async function editLines<T>(
     await writeFile(join(dir, 'HEAD'), 'ref: refs/heads/none\n')
     const room: Repository = { dir, remote: null, group: repo.group }
     const treeSha = await writeTree(room, input.parent, files, options)
-    const sha = await writeCommit(room, treeSha, input, options)
+    const sha = await writeCommit(dir, { ...input, tree: treeSha }, options)
     const bytes = files.reduce((sum, { content }) => sum + content.length, 0)
     const keep = () => keepLooseObjects(repo, join(dir, 'objects'), sha)
     return { kind: 'done', value: await work({ sha, treeSha, room, bytes, keep }) }
@@ -124,23 +125,4 @@ async function writeTree(room: Repository, parent: Sha, files: EditedFile[], opt
   }
   await git(room.dir, ['update-index', '-z', '--index-info'], { ...index, input: Buffer.concat(entries) })
   return requireSha(await gitLine(room.dir, ['write-tree'], index))
-}
-
-async function writeCommit(
-  room: Repository,
-  tree: Sha,
-  { parent, message, author, committer, at }: EditLines,
-  options: CallOptions,
-): Promise<Sha> {
-  const date = `${Math.floor(at.getTime() / 1000)} +0000`
-  const sha = await gitLine(room.dir, ['commit-tree', '-p', parent, tree], {
-    ...options,
-    // git treats a NUL as the end of a message.
-    input: message.replaceAll('\0', ''),
-    env: {
-      ...{ GIT_AUTHOR_NAME: author.name, GIT_AUTHOR_EMAIL: author.email, GIT_AUTHOR_DATE: date },
-      ...{ GIT_COMMITTER_NAME: committer.name, GIT_COMMITTER_EMAIL: committer.email, GIT_COMMITTER_DATE: date },
-    },
-  })
-  return requireSha(sha)
 }

@@ -11,7 +11,8 @@ import { inflate } from 'node:zlib'
 import { syncPaths } from '../objects/durable.ts'
 import { objectFormat, type ObjectFormat } from '../process/object-format.ts'
 import { withScratch } from '../process/scratch.ts'
-import { isSha, type Sha } from '../repository.ts'
+import { isSha, type Repository, type Sha } from '../repository.ts'
+import { isAllThatChanged } from './changed-objects.ts'
 
 /** A file below `objects`, by its name there. */
 export interface StoreFile {
@@ -35,12 +36,20 @@ export async function packsOfPush(room: string): Promise<StoreFile[] | null> {
   )
 }
 
-/** Loose objects. Null: one is packed by now, or they are too large. */
-export function looseFiles(dir: string, shas: Sha[]): Promise<StoreFile[] | null> {
-  return readFiles(
-    dir,
-    shas.filter(isSha).map((sha) => `${sha.slice(0, 2)}/${sha.slice(2)}`),
-  )
+/**
+ * The loose objects that were written for a commit, for a copy that has its parents. Null: it needs more than them, one is
+ * packed by now, or they are too large.
+ */
+export async function filesOfCommit(
+  repo: Repository,
+  { commit, parents, objects }: { commit: Sha; parents: Sha[]; objects: Sha[] },
+): Promise<StoreFile[] | null> {
+  const names = objects.filter(isSha).map((sha) => `${sha.slice(0, 2)}/${sha.slice(2)}`)
+  const [files, isWhole] = await Promise.all([
+    readFiles(repo.dir, names),
+    isAllThatChanged(repo, { commit, parents, objects }),
+  ])
+  return isWhole ? files : null
 }
 
 async function readFiles(dir: string, names: string[]): Promise<StoreFile[] | null> {

@@ -1,8 +1,9 @@
-import { afterAll, expect, test } from 'bun:test'
+import { afterAll, describe, expect, test } from 'bun:test'
 import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { commit, makeRepo, tempDir } from '../testing.ts'
-import { git, gitLines } from '../process/git.ts'
+import { planMerge } from '../merge/merge.ts'
+import { git, gitLine, gitLines } from '../process/git.ts'
 import { notedKeptRefs } from '../refs/kept-refs.ts'
 import { keepRef, readRefValue } from '../refs/refs.ts'
 import { zeroSha } from '../repository.ts'
@@ -19,12 +20,13 @@ import {
   sweepReplica,
   tidyReplica,
 } from './replica.ts'
-import { keepReplicaFiles, looseFiles, writeFiles } from './replica-files.ts'
+import { filesOfCommit, keepReplicaFiles, writeFiles } from './replica-files.ts'
 
 const temp = await tempDir()
 const dir = temp.path
 afterAll(() => temp.remove())
 let count = 0
+const submodule = { mode: '160000', content: '1'.repeat(40) } as const
 
 async function filled(files: Record<string, string> = { 'a.txt': 'a' }) {
   const repo = await makeRepo({ main: files })
@@ -96,17 +98,67 @@ test('refuses refs whose objects did not arrive, and has no mark then', async ()
 })
 
 test('loose objects arrive as files, and a damaged one is refused', async () => {
-  const { repo, copy } = await filled()
-  const { stdout } = await git(repo.dir, ['hash-object', '-w', '--stdin'], { input: 'new' })
-  const sha = stdout.toString().trim()
-  const files = (await looseFiles(repo.dir, [sha]))!
+  const { repo, copy, tip } = await filled()
+  const next = await commit(repo, 'main', { 'b.txt': 'new' })
+  const names = [next, `${next}^{tree}`, `${next}:b.txt`]
+  const objects = await Promise.all(names.map((name) => gitLine(repo.dir, ['rev-parse', name])))
+  const change = { commit: next, parents: [tip], objects }
+  const files = (await filesOfCommit(repo, change))!
   await keepReplicaFiles(copy, writeFiles(files))
-  expect((await git(copy, ['cat-file', '-p', sha])).stdout.toString()).toBe('new')
+  expect(await gitLine(copy, ['cat-file', '-p', objects[2]!])).toBe('new')
+  expect(await incompleteCommits(copy, [next])).toEqual([])
   const other = { name: `${'0'.repeat(2)}/${'1'.repeat(38)}`, bytes: files[0]!.bytes }
   await expect(keepReplicaFiles(copy, writeFiles([other]))).rejects.toThrow('damaged')
   const outside = Buffer.from('../../x 1\nx')
   await expect(keepReplicaFiles(copy, outside)).rejects.toThrow('not framed')
-  expect(await looseFiles(repo.dir, ['1'.repeat(40)])).toBe(null)
+  expect(await filesOfCommit(repo, { ...change, objects: [...objects, '1'.repeat(40)] })).toBe(null)
+})
+
+describe('the files of a merge', () => {
+  const merged = async () => {
+    const { repo, copy, tip } = await filled({ 'a.txt': 'a', 'src/one/a.txt': 'a', 'src/two/a.txt': 'a' })
+    const head = await commit(repo, 'topic', { 'src/one/a.txt': 'b', 'src/new/a.txt': 'new', sub: submodule })
+    const base = await commit(repo, 'main', { 'src/two/a.txt': 'b', 'other.txt': 'b' })
+    await keepReplicaPack(copy, (await packForReplica(repo, { wants: [head, base], has: [tip] })) as never)
+    const written: { sha: string; objects: string[] }[] = []
+    const merge = async (baseSha = base) => {
+      const input = { baseSha, headSha: head, message: 'merge', date: new Date(1_700_000_000_000) }
+      await planMerge(repo, input, { written: (sha, objects) => void written.push({ sha, objects }) })
+      const { sha, objects } = written.at(-1)!
+      const files = await filesOfCommit(repo, { commit: sha, parents: [baseSha, head], objects })
+      if (files !== null) await keepReplicaFiles(copy, writeFiles(files))
+      return { files, lacking: await incompleteCommits(copy, [sha]) }
+    }
+    return { repo, copy, base, head, merge }
+  }
+
+  test('are all that a copy with both parents lacks', async () => {
+    const { merge } = await merged()
+    expect(await merge()).toEqual({ files: expect.any(Array), lacking: [] })
+  })
+
+  test('are not used where git found an object of it in the repository, as of an earlier try', async () => {
+    const { repo, base, head, merge } = await merged()
+    await git(repo.dir, ['merge-tree', '--write-tree', base, head])
+    expect((await merge()).files).toBe(null)
+  })
+
+  test('are not used where git found one of its folders', async () => {
+    const { repo, copy, base, head, merge } = await merged()
+    await git(repo.dir, ['merge-tree', '--write-tree', base, head])
+    const later = await commit(repo, 'main', { 'later.txt': 'b' })
+    await keepReplicaPack(copy, (await packForReplica(repo, { wants: [later], has: [base] })) as never)
+    expect((await merge(later)).files).toBe(null)
+  })
+
+  test('are not used where a file has moved to a folder in which neither parent had it', async () => {
+    const { repo, copy, tip } = await filled({ 'a.txt': 'a' })
+    const next = await commit(repo, 'main', { 'moved/a.txt': 'a', 'a.txt': null })
+    const names = [next, `${next}^{tree}`, `${next}:moved`]
+    const objects = await Promise.all(names.map((name) => gitLine(repo.dir, ['rev-parse', name])))
+    expect(await filesOfCommit(repo, { commit: next, parents: [tip], objects })).toBe(null)
+    expect(await incompleteCommits(copy, [next])).toEqual([next])
+  })
 })
 
 test('tidying keeps objects that wait for their ref', async () => {

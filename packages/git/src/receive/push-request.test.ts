@@ -34,12 +34,12 @@ afterAll(() => repo.remove())
 
 async function push(
   list: (string | Uint8Array)[],
-  options: { raw?: boolean; pack?: Uint8Array; gate?: PushGate; serve?: ServeOptions } = {},
+  options: { raw?: boolean; pack?: Uint8Array; body?: ReadableStream; gate?: PushGate; serve?: ServeOptions } = {},
 ) {
   const parts = options.raw
     ? list.map((part) => Buffer.from(part as string, 'latin1'))
     : [...list.map((line) => pkt(line)), Buffer.from('0000')]
-  const body = new Response(Buffer.concat([...parts, options.pack ?? pack])).body
+  const body = options.body ?? new Response(Buffer.concat([...parts, options.pack ?? pack])).body
   const response = await serveGitRequest(
     repo,
     {
@@ -420,7 +420,31 @@ describe('hostile command lists', () => {
       await push([`${bytes.join('')}0000`], { raw: true })
     }
     expect(await refs()).toBe(before)
-  }, 60_000)
+  }, 120_000)
+
+  test('reads a refused push to its end while it is within the quota, or git would show a broken connection', async () => {
+    const mebibyte = 1024 ** 2
+    const zeros = new Uint8Array(mebibyte)
+    const quota = {
+      pushBytes: 400 * mebibyte,
+      storeBytes: 2 ** 40,
+      otherBytes: 0,
+      hasRoom: () => true,
+      refusal: () => '',
+    }
+    const list = Buffer.concat([Buffer.from(pkt(`${main} ${ahead} refs/heads/main${caps}`)), Buffer.from('0000')])
+    const chunks = [list, ...Array.from({ length: 300 }, () => zeros)]
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        const next = chunks.shift()
+        if (next === undefined) controller.close()
+        else controller.enqueue(next)
+      },
+    })
+    const { text } = await push([], { body, serve: { quota } })
+    expect(text).toContain('ng refs/heads/main')
+    expect(chunks.length).toBe(0)
+  })
 
   test('the repository still accepts an allowed push afterwards', async () => {
     const { status, text } = await push([`${own()}${caps}`])

@@ -156,16 +156,13 @@ async function servePush(
   const reply = (report: PushReport) => answer(contentType, Uint8Array.from(writeReport(report, push.capabilities)))
   const idLength = (await objectFormat(repo.dir)) === 'sha256' ? 64 : 40
   const refusal = refuseAlways(push.updates, { ...options, idLength }) ?? (await gate(push.updates))
-  if (refusal !== null) {
-    await drain(push.pack)
-    return reply(refuseAll(push, refusal))
-  }
-  const room = await makeScratch(repo.dir).catch(whenFull)
   // git shows the refusal of a push to its user, but only the status of an error reply.
   const refuseAfterAll = async (reason: string) => {
     await drain(push.pack, options.quota?.pushBytes).catch(endedMeanwhile)
     return reply(refuseAll(push, reason))
   }
+  if (refusal !== null) return refuseAfterAll(refusal)
+  const room = await makeScratch(repo.dir).catch(whenFull)
   if (room === 'full') return refuseAfterAll(noSpace)
   const quota = quotaFor(push, options.quota)
   const meter = quota === undefined ? null : await PushMeter.open(repo, quota)

@@ -2,10 +2,9 @@
  * `svc server --backup`: writes one backup of the running or stopped server to a folder, a bucket or one file. Progress is lines on stderr.
  * The database is read in one snapshot, and the refs right after it: what was acknowledged before is in both.
  */
-import { existsSync, realpathSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { basename, dirname, join, resolve } from 'node:path'
-import { isS3Address } from '@svc/contract/schemas/backup-address'
+import { resolve } from 'node:path'
+import type { BackupReport } from '@svc/contract/daemon/operator-reports'
 import { endPooledGit } from '@svc/git'
 import type pg from 'pg'
 import type { Config } from '../config.ts'
@@ -24,9 +23,9 @@ import { StartupError } from '../startup/startup-error.ts'
 import { pause } from '../pause.ts'
 import { version } from '../version.ts'
 import {
-  type DamagedBackup,
   listBackups,
   openForWriting,
+  readHeader,
   removeUnused,
   type WritablePlace,
   type Writer,
@@ -36,6 +35,7 @@ import { type Keep, keepRule, parseKeep } from './duration.ts'
 import { type BackupKey, readOrMakeKey } from './key-file.ts'
 import { knownBackup, rememberBackup } from './known-places.ts'
 import { backupFormat, type Manifest, newBackupId, type StoredTable } from './manifest.ts'
+import { leadsInto } from './leads-into.ts'
 import { openPlace } from './place/open.ts'
 import { type Chunks, type Place, PlaceError } from './place/place.ts'
 import { findRepository, type FoundRepository, homeElsewhere, packRepository } from './repositories.ts'
@@ -47,29 +47,12 @@ import { writeStored } from './stored-files.ts'
 export interface BackupInput {
   /** A folder, s3://bucket/prefix, or a new file whose name ends in .tar. */
   place: string
+  /** Null: that of SVC_BACKUP_KEY_FILE. */
   keyFile: string | null
   /** As for SVC_BACKUP_KEEP. */
   keep: string | null
   /** Use the place although its earlier backups are gone, or another data folder of the installation made them. */
   claim?: boolean
-}
-
-export interface BackupReport {
-  backup_id: string
-  created_at: string
-  place: string
-  encrypted: boolean
-  /** The key file is new, or opens the first backup of the place: its owner has to keep a copy. */
-  made_key: boolean
-  tables: number
-  rows: number
-  repositories: number
-  added_bytes: number
-  missing: Manifest['missing']
-  removed: string[]
-  backups: number
-  /** Backups of the place whose manifests cannot be used. */
-  damaged: DamagedBackup[]
 }
 
 export interface BackupProgress {
@@ -117,13 +100,14 @@ async function backUpFrom(source: Source, input: BackupInput, onPhase: OnProgres
   const onProgress = repeating(place, onPhase)
   requireOutside(source.config.dataDir, input.place)
   if (place.isOneFile) await requireNewFile(place, keep)
-  const key = input.keyFile === null ? null : await readOrMakeKey(input.keyFile)
+  const keyFile = await keyFileFor(place, input, source.config)
+  const key = keyFile === null ? null : await readOrMakeKey(keyFile)
   const wanted = {
     ...{ installation_id: await installationOf(client), recipient: key?.recipient ?? null },
     // A new file has no past, and its copies may go anywhere.
     writer: place.isOneFile ? null : writerOf(source.config),
     known: await knownBackup(source.config, place.address),
-    ...{ keyFile: input.keyFile, isClaimed: input.claim === true },
+    ...{ keyFile, isClaimed: input.claim === true },
   }
   const onWait = (reason: string) => onProgress({ phase: 'waiting', name: reason, done: 0, of: 1 })
   const saveKey = async () => key?.save?.()
@@ -146,6 +130,7 @@ async function backUpFrom(source: Source, input: BackupInput, onPhase: OnProgres
     const damaged = place.isOneFile ? [] : await removeUnused(place)
     return {
       ...reportOf(manifest, place),
+      key_file: keyFile,
       made_key: key !== null && key.identity !== null && (isFirst || key.save !== null),
       removed,
       backups: (await listBackups(place)).length - damaged.length,
@@ -154,6 +139,13 @@ async function backUpFrom(source: Source, input: BackupInput, onPhase: OnProgres
   } finally {
     await to.lock.release()
   }
+}
+
+/** The key of the schedule unless another is given. A place with plain backups keeps them plain. */
+async function keyFileFor(place: Place, { keyFile }: BackupInput, { backups }: Config): Promise<string | null> {
+  if (keyFile !== null || backups === null || backups.keyFile === null) return keyFile
+  const found = await readHeader(place)
+  return found !== null && found.recipient === null ? null : backups.keyFile
 }
 
 const repeatMs = 30_000
@@ -184,17 +176,10 @@ function writerOf({ dataDir }: Config): Writer | null {
 
 /** A loss of the data folder would take the backups with it, and the server removes what it does not know there. */
 function requireOutside(dataDir: string, place: string): void {
-  if (isS3Address(place)) return
-  const [folder, at] = [realPathOf(dataDir), realPathOf(resolve(place))]
-  if (at !== folder && !at.startsWith(`${folder}/`)) return
+  if (!leadsInto(dataDir, place)) return
   throw new StartupError(
     `${resolve(place)} is inside the data folder ${dataDir}, and would be lost with it. Choose a folder on another disk. Nothing was changed.`,
   )
-}
-
-/** Also of a path that does not exist yet. */
-function realPathOf(path: string): string {
-  return existsSync(path) ? realpathSync(path) : join(realPathOf(dirname(path)), basename(path))
 }
 
 async function requireNewFile(place: Place, keep: Keep | null): Promise<void> {

@@ -1,4 +1,5 @@
 /** A place has one manifest per backup, and packs that the backups share. One command at a time writes to it. */
+import type { DamagedBackup } from '@svc/contract/daemon/operator-reports'
 import { parseJson } from '@svc/contract/json'
 import pLimit from 'p-limit'
 import { z } from 'zod'
@@ -161,12 +162,6 @@ export async function readBackup(place: Place, backupId: string): Promise<Manife
   const text = await readText(place, name)
   if (text === null) throw new StartupError(`${place.address} lacks ${name}: it was removed meanwhile.`)
   return parseManifest(text, `${place.address}/${name}`)
-}
-
-/** A backup whose manifest cannot be used, with the reason. */
-export interface DamagedBackup {
-  backup_id: string
-  says: string
 }
 
 export async function readBackups(

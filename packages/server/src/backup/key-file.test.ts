@@ -11,7 +11,7 @@ let folder: string
 beforeAll(async () => {
   app = await makeTestApp()
   folder = await mkdtemp(join(tmpdir(), 'svc-backup-key-'))
-}, 60_000)
+}, 120_000)
 afterAll(async () => {
   await app.close()
   await rm(folder, { recursive: true })
@@ -58,4 +58,17 @@ test('an interrupted first backup keeps the key that its folder needs, and the n
 test('refuses a key file that cannot be made before it writes a backup', async () => {
   await expect(backUpTo('early.tar', 'absent/key')).rejects.toThrow(`${join(folder, 'absent/key')} cannot be made`)
   expect(await namesIn()).not.toContain('early.tar')
+}, 120_000)
+
+test('a backup without a key file is encrypted for that of the schedule, except in a place with plain ones', async () => {
+  const scheduled = join(folder, 'scheduled.key')
+  const backups = { place: join(folder, 'scheduled'), everyMs: 60_000, keep: null, keyFile: scheduled }
+  const to = (place: string, keyFile: string | null = null) =>
+    backUp({ ...app.deps.config, backups }, { place: join(folder, place), keyFile, keep: null }, () => {})
+  expect(await to('by-hand')).toMatchObject({ encrypted: true, key_file: scheduled, made_key: true })
+  expect(await to('by-hand.tar')).toMatchObject({ encrypted: true, key_file: scheduled, made_key: false })
+  expect(await to('own', join(folder, 'own.key'))).toMatchObject({ key_file: join(folder, 'own.key') })
+  await expect(to('own')).rejects.toThrow('are encrypted for age1')
+  await backUp(app.deps.config, { place: join(folder, 'earlier'), keyFile: null, keep: null }, () => {})
+  expect(await to('earlier')).toMatchObject({ encrypted: false, key_file: null, backups: 2 })
 }, 120_000)

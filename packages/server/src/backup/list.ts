@@ -1,23 +1,12 @@
 /** The backups of a place, newest first. Needs no key: their manifests are not encrypted, and checksums are of what is stored. */
+import type { BackupList, DamagedBackup } from '@svc/contract/daemon/operator-reports'
 import type { Config } from '../config.ts'
 import { StartupError } from '../startup/startup-error.ts'
-import { type DamagedBackup, isDamage, listBackups, noBackupIn, readBackups, readHeader } from './catalog.ts'
+import { isDamage, listBackups, noBackupIn, readBackups, readHeader } from './catalog.ts'
 import type { Manifest } from './manifest.ts'
 import { openPlace } from './place/open.ts'
 import type { Place } from './place/place.ts'
 import { verifyStored } from './stored-files.ts'
-
-export interface BackupSummary {
-  backup_id: string
-  created_at: string
-  server_version: string
-  rows: number
-  repositories: number
-  added_bytes: number
-  encrypted: boolean
-  missing: number
-  master_key_ids: string[]
-}
 
 interface VerifyProgress {
   phase: 'verifying'
@@ -32,7 +21,7 @@ export async function describeBackups(
   config: Pick<Config, 'objectStore'>,
   { place: address, verify = false }: { place: string; verify?: boolean },
   onProgress: OnProgress,
-): Promise<{ place: string; backups: BackupSummary[]; damaged: DamagedBackup[] }> {
+): Promise<BackupList> {
   const place = await openPlace(address, config)
   const header = await readHeader(place)
   const ids = header === null ? [] : await listBackups(place)

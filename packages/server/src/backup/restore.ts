@@ -7,6 +7,7 @@ import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
+import type { RestoreRefused, RestoreReport } from '@svc/contract/daemon/operator-reports'
 import { type CopyManifest, endPooledGit, isDiskFull, parseCopyManifest, restoreCopy } from '@svc/git'
 import type { Config } from '../config.ts'
 import '../failpoint.ts'
@@ -22,27 +23,6 @@ import { requireEmptyDatabase, restoreDatabase } from './restore-database.ts'
 import { interruptedRestore, hasRestoreMark, markRestore, unmarkRestore } from './restore-mark.ts'
 import { type Opened, openParts, type Part, type RestoreInput } from './restore-parts.ts'
 import { damageOr, readStored, verifyStored } from './stored-files.ts'
-
-export interface RestoreReport {
-  backup_id: string
-  created_at: string
-  data_dir: string
-  /** Without a password. */
-  database: string
-  tables: number
-  rows: number
-  repositories: number
-  stopped_sessions: number
-  /** Further places gave these. */
-  others: { place: string; backup_id: string; created_at: string; repositories: number }[]
-  missing: Manifest['missing']
-  purged: NonNullable<Manifest['purged']>
-}
-
-/** Nothing was changed: no place has these repositories. */
-export interface RestoreRefused {
-  lacking: Manifest['missing']
-}
 
 export interface RestoreProgress {
   phase: 'verifying' | 'repositories' | 'database'

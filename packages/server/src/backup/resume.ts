@@ -1,18 +1,13 @@
 /** `svc server --resume`: lets a restored installation act again, whether a server runs on it or not. */
+import type { ResumeReport } from '@svc/contract/daemon/operator-reports'
 import { firstOwner } from '../accounts/store.ts'
 import { auditEvent, recordOperatorAudit } from '../audit/record.ts'
 import type { Config } from '../config.ts'
 import { migrate } from '../db/migrate.ts'
 import { openDatabase } from '../db/pool.ts'
 import { makeLog } from '../log.ts'
-import { deleteHeld, type Held, readHeld } from './hold/store.ts'
+import { deleteHeld, readHeld } from './hold/store.ts'
 import { reachData } from './reach-data.ts'
-
-export interface ResumeReport {
-  /** False: nothing was held. */
-  resumed: boolean
-  held: Held | null
-}
 
 export async function resume(config: Config): Promise<ResumeReport> {
   const log = makeLog('json', (text) => text)

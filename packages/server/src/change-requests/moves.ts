@@ -9,7 +9,10 @@ export function requireMove(move: ChangeRequestMove, cr: ChangeRequestRow): void
       detail: { draft: true },
     })
   if (refusal === null) return
+  const { merge_lost_server: server, head_ref } = cr
+  const hint = `Its merge was lost when ${server} was taken over. To merge it again, open a new change request of ${head_ref}.`
   throw new ServiceError(move === 'reopen' ? 'conflict' : 'not_open', refusal, {
+    ...(server !== null && { hint }),
     detail: { status: cr.status, ...(cr.status === 'merged' ? { merge_commit_sha: cr.merge_commit_sha } : {}) },
   })
 }

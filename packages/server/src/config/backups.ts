@@ -36,7 +36,10 @@ export interface ObjectStoreSettings {
   credentialsFile: string | null
 }
 
-export function readBackups(settings: Settings): { backups: BackupSettings | null; objectStore: ObjectStoreSettings } {
+export function readBackups(
+  settings: Settings,
+  dataDir: string,
+): { backups: BackupSettings | null; objectStore: ObjectStoreSettings } {
   const objectStore = readObjectStore(settings)
   const dir = settings.text('SVC_BACKUP_DIR')
   const every = settings.text('SVC_BACKUP_EVERY')
@@ -58,7 +61,14 @@ export function readBackups(settings: Settings): { backups: BackupSettings | nul
   else if ((isTarName(dir) || isArchiveName(dir)) && !existsSync(`${dir}/`))
     settings.refuse('SVC_BACKUP_DIR', 'must be a folder or a bucket, since one file is one backup')
   const place = isS3Address(dir) ? dir : resolve(dir)
+  // By name alone: a disk that hangs must not keep the server from its start. `env set` and each backup follow links.
+  if (place === dataDir || place.startsWith(`${dataDir}/`))
+    settings.problem(['SVC_BACKUP_DIR'], backupsInside(dataDir, place))
   return { backups: { place, everyMs, keep, keyFile: keyFile === null ? null : resolve(keyFile) }, objectStore }
+}
+
+export function backupsInside(dataDir: string, place: string): string {
+  return `SVC_BACKUP_DIR must not be inside the data folder ${dataDir}, with which the backups would be lost, but is ${place}.`
 }
 
 function readObjectStore(settings: Settings): ObjectStoreSettings {

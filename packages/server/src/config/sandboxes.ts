@@ -69,10 +69,11 @@ function readHiddenPaths(settings: Settings): string[] {
 }
 
 function readEgress(settings: Settings): OperatorEgress {
-  const text = settings.text('SVC_EGRESS') ?? 'any'
+  const text = (settings.text('SVC_EGRESS') ?? 'any').trim()
   if (text === 'none' || text === 'any') return text
   return text.split(',').flatMap((part) => {
-    const parsed = parseEgressPattern(part.trim())
+    const isAlone = ['none', 'any'].includes(part.trim().toLowerCase())
+    const parsed = isAlone ? 'stands beside others' : parseEgressPattern(part.trim())
     if (typeof parsed !== 'string') return parsed
     settings.problem(
       ['SVC_EGRESS'],

@@ -102,32 +102,29 @@ export function requireKnown(found: number, writtenBy: string | null): void {
   if (found > knownVersion) throw new NewerDatabaseError(found, writtenBy)
 }
 
-/** Resolves with the version of the tables. Changes nothing. */
-export async function requireKnownTables(client: pg.Client): Promise<number> {
-  const found = await appliedVersion(client)
-  if (found > knownVersion) requireKnown(found, await writtenBy(client))
-  return found
+/** As JSON, since the tables of another version may lack the column. */
+export const tablesVersion = `
+  select version, to_jsonb(m) ->> 'svc_version' as "writtenBy"
+  from schema_migrations m order by version desc limit 1`
+
+export interface TablesVersion {
+  version: number
+  /** Which svc applied it. */
+  writtenBy: string | null
 }
 
-/** As JSON, since the tables of another version may lack the column. */
-async function writtenBy(client: pg.Client): Promise<string | null> {
-  const { rows } = await client.query<{ svc_version: string | null }>(
-    `select to_jsonb(m) ->> 'svc_version' as svc_version from schema_migrations m order by version desc limit 1`,
-  )
-  return rows[0]?.svc_version ?? null
+/** Resolves with the version of the tables. Changes nothing. */
+export async function requireKnownTables(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<TablesVersion>(tablesVersion)
+  const { version: found, writtenBy } = rows[0] ?? { version: 0, writtenBy: null }
+  requireKnown(found, writtenBy)
+  return found
 }
 
 async function makeMigrationsTable(client: pg.Client): Promise<void> {
   await client.query(
     'create table if not exists schema_migrations (version integer primary key, name text not null, applied_at timestamptz(3) not null default now())',
   )
-}
-
-export async function appliedVersion(client: pg.Client): Promise<number> {
-  const { rows } = await client.query<{ version: number | null }>(
-    'select max(version) as version from schema_migrations',
-  )
-  return rows[0]?.version ?? 0
 }
 
 async function apply(client: pg.Client, migration: Migration): Promise<void> {

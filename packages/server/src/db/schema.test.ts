@@ -82,10 +82,11 @@ describe('the schema in spec.md', () => {
   test('has the columns of a change request and whether they can be null', async () => {
     const found = (await columns()).filter(({ table }) => table === 'change_requests')
     const nullable = found.filter((each) => each.nullable).map(({ column }) => column)
-    expect(found).toHaveLength(22)
+    expect(found).toHaveLength(24)
     expect(nullable.toSorted()).toEqual(
       [
         'head_commit_sha base_commit_sha missing_ref origin_session_id merged_at merged_by merge_commit_sha',
+        'merge_lost_at merge_lost_server',
         'closed_at closed_by created_by',
       ]
         .join(' ')

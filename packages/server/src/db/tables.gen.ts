@@ -184,6 +184,8 @@ export interface Schema {
     created_at: Now
     updated_at: Now
     missing_ref: string | null
+    merge_lost_at: Timestamp | null
+    merge_lost_server: string | null
   }
   channel_cards: {
     channel_id: string
@@ -830,6 +832,7 @@ export interface Schema {
     parts: JsonOrDefault<'session_messages.parts'>
     updated_at: Now
     bytes: number | null
+    error_code: string | null
   }
   session_phases: {
     session_id: string

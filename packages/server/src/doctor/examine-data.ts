@@ -1,4 +1,5 @@
 /** What the doctor says of backups, and of a server that is held after a restore. */
+import { count } from '@svc/contract/count'
 import { type Finding, weak } from '@svc/sandbox'
 import type { Newest } from '../backup/complete.ts'
 import { readHeld } from '../backup/hold/store.ts'
@@ -85,8 +86,7 @@ function ageOf(backupId: string, now: Date): string {
 }
 
 function elsewhereText(elsewhere: string[]): string {
-  const projects = elsewhere.length === 1 ? '1 project' : `${elsewhere.length} projects`
-  return `It does not include ${projects} at home on other servers, which need backups of their own: ${listOf(elsewhere)}`
+  return `It does not include ${count(elsewhere.length, 'project')} at home on other servers, which need backups of their own: ${listOf(elsewhere)}`
 }
 
 /** Null: nothing is held. */

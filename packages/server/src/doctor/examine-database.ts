@@ -3,7 +3,7 @@ import { type Finding, good, missing, weak } from '@svc/sandbox'
 import { NewerDatabaseError, requireKnown } from '../db/migrate.ts'
 import type { Db } from '../db/schema.ts'
 import { readFigures } from '../metrics/figure-queries.ts'
-import { databaseState, tablesVersion } from './store.ts'
+import { databaseState, readTablesVersion } from './store.ts'
 
 const slowMs = 250
 const statementSeconds = 10
@@ -53,7 +53,7 @@ export async function examineDatabase(db: Db): Promise<Finding[]> {
 
 /** A server starts on tables of its own version, or of an earlier one, which it migrates. */
 export async function examineTables(db: Db): Promise<Finding | null> {
-  const { version, writtenBy } = await tablesVersion(db)
+  const { version, writtenBy } = await readTablesVersion(db)
   try {
     requireKnown(version, writtenBy)
     return null

@@ -1,6 +1,7 @@
 /** Whether the addresses that this server needs can be reached from here. Sends no credential and no prompt. */
 import { connect, isIP } from 'node:net'
 import { connect as connectTls } from 'node:tls'
+import { count } from '@svc/contract/count'
 import { type Finding, good, missing, weak } from '@svc/sandbox'
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
@@ -70,8 +71,7 @@ export async function examineCertificate({ publicUrl }: Pick<Config, 'publicUrl'
       'From here, clients may still reach it.',
     )
   const days = Math.floor((found.getTime() - Date.now()) / dayMs)
-  const says =
-    days < 0 ? `that of ${url.host} has ended` : `that of ${url.host} ends in ${days === 1 ? '1 day' : `${days} days`}`
+  const says = days < 0 ? `that of ${url.host} has ended` : `that of ${url.host} ends in ${count(days, 'day')}`
   if (days < 0) return missing('certificate', says, 'Renew it.')
   return days < renewDays ? weak('certificate', says, 'Renew it.') : good('certificate', says)
 }

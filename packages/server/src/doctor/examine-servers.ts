@@ -1,13 +1,14 @@
 /** The doctor's findings about several servers on one database. */
+import { aheadText } from '@svc/contract/clocks'
+import { count } from '@svc/contract/count'
 import { type Finding, good, missing, weak } from '@svc/sandbox'
 import type { Config } from '../config.ts'
 import type { Db, DbOrTransaction } from '../db/schema.ts'
 import { differenceText, isDraining, ownAddressProblem, unlikeServers } from '../fleet/facts.ts'
-import { aheadText } from '../fleet/other-clock.ts'
 import { PeerTls } from '../fleet/peer-tls.ts'
 import type { AskingDeps } from '../fleet/reachable.ts'
 import { keptServerName, readServerName } from '../fleet/server-name.ts'
-import { hasOtherServers, serversWithProjects } from '../fleet/store.ts'
+import { hasOtherServers, type ServerWithProjects, serversWithProjects } from '../fleet/store.ts'
 import { makeKeyring } from '../keyring/keyring.ts'
 import { openRootKey } from '../keyring/open-keyring.ts'
 import { uncopiedProjects } from '../projects/replicas/store.ts'
@@ -19,18 +20,41 @@ export async function examineCopies(config: Config, db: DbOrTransaction): Promis
   if (config.replica === 'none') return null
   const { projects } = await uncopiedProjects(db, { deadAfterSeconds: staleSeconds })
   const lacking = projects.filter((each) => !each.being_made)
-  const count = lacking.length
+  const lackingCount = lacking.length
   if (projects.length === 0) return good('copies', 'every project has a current copy on another server')
-  if (count === 0)
+  if (lackingCount === 0)
     return good('copies', 'every project has a current copy on another server, or gets its first one at this moment')
+  const stopped = (await serversWithProjects(db, staleSeconds)).filter((each) => !each.running)
+  const gone = stopped.map((each) => each.server_name).filter((name) => lacking.some(({ home }) => home === name))
+  const others = lacking.filter(({ home }) => home === null || !gone.includes(home))
+  const mends = gone.map(startOrTakeOver)
+  if (others.length > 0) {
+    const hasFailed = others.some(({ error }) => error !== null)
+    mends.push(hasFailed ? 'Mend the reason on the server that it names.' : 'Start another server of this database.')
+    mends.push('Meanwhile their changes may be refused, unless SVC_REPLICA is async.')
+  }
+  mends.push('`svc self-host copies` lists them all.')
   const listed = listOf(
     lacking.map(({ slug, home, error }) => `${slug} (at ${home}${error === null ? '' : `: ${error}`})`),
   )
   return weak(
     'copies',
-    `${count} ${count === 1 ? 'project has' : 'projects have'} no current copy: ${listed}`,
-    `${lacking.some(({ error }) => error !== null) ? 'Mend the reason on the server that it names' : 'Start another server of this database'}. Meanwhile their changes may be refused, unless SVC_REPLICA is async. \`svc self-host copies\` lists them all.`,
+    `${count(lackingCount, 'project')} ${lackingCount === 1 ? 'has' : 'have'} no current copy: ${listed}`,
+    mends.join(' '),
   )
+}
+
+/** As the client says it in `svc self-host servers`. */
+function startOrTakeOver(name: string): string {
+  return `${name} does not run. Start it again, or if it is gone for good: \`svc self-host take-over ${name}\`.`
+}
+
+function examineGone(servers: ServerWithProjects[], serverName: string): Finding[] {
+  return servers
+    .filter((each) => !each.running && each.projects > 0 && each.server_name !== serverName)
+    .map(({ server_name: name, projects }) =>
+      weak('home', `${name} is the home of ${count(projects, 'project')}, and does not run`, startOrTakeOver(name)),
+    )
 }
 
 /** The servers record their settings and their sandboxes. Empty on a server that runs alone. */
@@ -48,7 +72,7 @@ export async function examineFleet(config: Config, db: Db): Promise<Finding[]> {
   return [
     ...(runs ? [await examineOwnAddress(config.peerUrl, { config, db, serverName })] : []),
     ...(unlike.length === 0
-      ? [good('settings', 'the servers agree on SVC_PUBLIC_URL, SVC_PREVIEW_DOMAIN and SVC_REPLICA')]
+      ? [good('settings', 'the servers agree on SVC_PUBLIC_URL, SVC_PREVIEW_DOMAIN, SVC_REPLICA and SVC_KEEP_…')]
       : unlike.flatMap(({ name, different }) =>
           different.map((each) =>
             weak(
@@ -58,6 +82,7 @@ export async function examineFleet(config: Config, db: Db): Promise<Finding[]> {
             ),
           ),
         )),
+    ...examineGone(servers, serverName),
     ...lacking.map(({ server_name: name, sandbox_problem }) =>
       weak(
         'sandboxes',

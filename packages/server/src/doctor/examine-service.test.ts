@@ -2,12 +2,11 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { ExaminedGroup } from '@svc/contract'
 import type { Finding } from '@svc/sandbox'
-import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from '@svc/git/testing'
+import { freePort, makeCertificate } from '@svc/git/testing'
 import { sql } from 'kysely'
 import { markRestore } from '../backup/restore-mark.ts'
 import { keepServerName } from '../fleet/server-name.ts'
@@ -59,22 +58,17 @@ test('a model and a host that do not answer are named with what to do', async ()
 })
 
 test.each([
-  ['5', '4 days'],
-  ['2', '1 day'],
-])('a certificate of %s days is found before it has ended', async (lasts, left) => {
-  const dir = await mkdtemp(join(tmpdir(), 'svc-doctor-'))
-  const [key, cert] = [join(dir, 'key.pem'), join(dir, 'cert.pem')]
-  const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', lasts, '-subj', '/CN=localhost']
-  execFileSync('openssl', [...request, '-keyout', key, '-out', cert], { stdio: 'ignore' })
+  [5, '4 days'],
+  [2, '1 day'],
+])('a certificate of %s days is found before it has ended', async (days, left) => {
   await using server = Bun.serve({
-    ...{ hostname: '127.0.0.1', port: 0, tls: { key: Bun.file(key), cert: Bun.file(cert) } },
+    ...{ hostname: '127.0.0.1', port: 0, tls: makeCertificate('localhost', { days }) },
     fetch: () => new Response(),
   })
   expect(await examineCertificate({ publicUrl: `https://127.0.0.1:${server.port}` })).toMatchObject({
     ...{ state: 'weak', mend: 'Renew it.', says: `that of 127.0.0.1:${server.port} ends in ${left}` },
   })
   expect(await examineCertificate({ publicUrl: 'http://127.0.0.1:8420' })).toBeNull()
-  await rm(dir, { recursive: true })
 })
 
 test('a part that cannot be examined is a finding, and no credential of an address is shown', async () => {

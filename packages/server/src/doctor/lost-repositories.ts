@@ -1,6 +1,7 @@
 /** Projects at home on this server whose repository its disk lacks or has as it was: a disk that was replaced, or restored. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { count } from '@svc/contract/count'
 import type { Finding } from '@svc/sandbox'
 import type { Config } from '../config.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
@@ -36,7 +37,7 @@ export async function findLostRepositories(
       ? ''
       : ` If it is lost for good, stop this server and run \`svc self-host take-over ${serverName}\` on another one, which goes on with the copies.`
   return {
-    says: `${lost.length} ${lost.length === 1 ? 'project' : 'projects'} at home here without a repository on this disk: ${listOf(lost.map(({ slug }) => slug))}`,
+    says: `${count(lost.length, 'project')} at home here without a repository on this disk: ${listOf(lost.map(({ slug }) => slug))}`,
     mend: `Restore ${join(config.dataDir, 'repositories')} from a backup.${takeOver}`,
   }
 }

@@ -1,5 +1,6 @@
 /** SQL on the state of the database itself, and on what the server should reach. */
 import { sql } from 'kysely'
+import { type TablesVersion, tablesVersion } from '../db/migrate.ts'
 import { findRow, listRows } from '../db/rows.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 
@@ -65,10 +66,7 @@ export async function acceptedMasterKeys(db: DbOrTransaction): Promise<string[]>
   return installation === null ? [] : [installation.master_key_id]
 }
 
-/** Returns the version of the tables, and which svc wrote it. It reads JSON, since tables of another version may lack the column. */
-export async function tablesVersion(db: DbOrTransaction): Promise<{ version: number; writtenBy: string | null }> {
-  const { rows } = await sql<{ version: number; writtenBy: string | null }>`
-    select version, to_jsonb(m) ->> 'svc_version' as "writtenBy"
-    from schema_migrations m order by version desc limit 1`.execute(db)
+export async function readTablesVersion(db: DbOrTransaction): Promise<TablesVersion> {
+  const { rows } = await sql.raw<TablesVersion>(tablesVersion).execute(db)
   return rows[0] ?? { version: 0, writtenBy: null }
 }

@@ -14,7 +14,7 @@ setDefaultTimeout(120_000)
 let fleet: Fleet
 let ada: FleetServer
 let bob: FleetServer
-const unlike = { SVC_PUBLIC_URL: 'http://other.test', SVC_REPLICA: 'none' }
+const unlike = { SVC_PUBLIC_URL: 'http://other.test', SVC_REPLICA: 'none', SVC_KEEP_EVENTS: '7d' }
 
 beforeAll(async () => {
   fleet = await makeFleet(['ada', 'bob'])
@@ -65,6 +65,7 @@ test('a server whose sandboxes cannot start gets no project while another one ca
 
 test('settings that differ between servers are named with both values', async () => {
   expect((await serverNamed('bob')).different_settings).toEqual([
+    { name: 'SVC_KEEP_EVENTS', value: '7d', here: '30d' },
     { name: 'SVC_PUBLIC_URL', value: 'http://other.test', here: 'http://127.0.0.1:8420' },
     { name: 'SVC_REPLICA', value: 'none', here: 'sync' },
   ])

@@ -1,5 +1,7 @@
 /** Each server records for the others some settings that have to be the same, and whether its sandboxes start. */
+import { retentionKinds } from '@svc/contract'
 import type { Config } from '../config.ts'
+import { retentionSetting } from '../config/retention.ts'
 import { withDeadline } from '../deadline.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
@@ -9,8 +11,15 @@ import { findServer, recordSandboxes, type ServerWithProjects, serversWithProjec
 export type SharedSettings = Record<string, string>
 
 /** A difference in one of these does harm without an error. None is a secret. */
-export function sharedSettings(config: Pick<Config, 'publicUrl' | 'previewDomain' | 'replica'>): SharedSettings {
+export function sharedSettings(
+  config: Pick<Config, 'publicUrl' | 'previewDomain' | 'replica' | 'keepDays'>,
+): SharedSettings {
+  const kept = retentionKinds.map((kind) => {
+    const days = config.keepDays[kind]
+    return [retentionSetting(kind), days === null ? 'forever' : `${days}d`] as const
+  })
   return {
+    ...Object.fromEntries(kept),
     SVC_PUBLIC_URL: config.publicUrl,
     SVC_PREVIEW_DOMAIN: config.previewDomain ?? '',
     SVC_REPLICA: config.replica,

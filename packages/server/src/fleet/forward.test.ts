@@ -4,7 +4,7 @@ import { request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Project } from '@svc/contract'
+import type { ErrorBody, Project } from '@svc/contract'
 import { until } from '../testing-until.ts'
 import { type Fleet, type FleetServer, makeFleet, refusedUpgrade } from './testing-fleet.ts'
 
@@ -17,7 +17,7 @@ beforeAll(async () => {
   fleet = await makeFleet(['ada', 'bob'], { SVC_TRUSTED_PROXIES: 'loopback' })
   ;[ada, bob] = fleet.servers as [FleetServer, FleetServer]
   for (const server of fleet.servers) expect((await server.boot()).url).not.toBeNull()
-}, 60_000)
+}, 120_000)
 afterAll(() => fleet.close())
 
 async function at<Body>(server: FleetServer, method: string, path: string, options?: Parameters<Fleet['request']>[3]) {
@@ -51,7 +51,7 @@ test('new projects get the server with the fewest as their home, whichever serve
   ])
   const [row] = await fleet.query<{ project_id: string }>(`select project_id from projects where home = 'bob' limit 1`)
   project = (await at<Project>(ada, 'GET', `/v1/projects/${row!.project_id}`)).body
-}, 60_000)
+}, 120_000)
 
 test('an answer names the server that made it, to callers who may know', async () => {
   const nameIn = async (path: string, headers = {}) =>
@@ -61,7 +61,7 @@ test('an answer names the server that made it, to callers who may know', async (
   expect(await nameIn('/v1/projects')).toBe('ada')
   expect(await nameIn(`/v1/projects/${project.project_id}`, { authorization: 'Bearer none' })).toBeNull()
   expect(await nameIn(`/v1/projects/${crypto.randomUUID()}`)).toBeNull()
-}, 60_000)
+}, 120_000)
 
 test('git pushes and clones through a server that is not the home', async () => {
   const work = join(fleet.dir, 'work')
@@ -82,7 +82,7 @@ test('git pushes and clones through a server that is not the home', async () => 
       expect(branches.status).toBe(200)
       expect(branches.body.branches.map(({ name }) => name)).toEqual(['main'])
     }
-}, 60_000)
+}, 120_000)
 
 test.each([
   ['by its length', [`Content-Length: ${2 * 1024 * 1024}`], Buffer.alloc(2 * 1024 * 1024, ' ')],
@@ -115,7 +115,7 @@ test.each([
       })
     for (let round = 0; round < 10; round++) expect(await send()).toStartWith('HTTP/1.1 413 ')
   },
-  60_000,
+  120_000,
 )
 
 test('an unusual target or no host is answered as by its home', async () => {
@@ -133,7 +133,7 @@ test('an unusual target or no host is answered as by its home', async () => {
   const path = `/v1/projects/${project.project_id}`
   for (const head of [`GET ${path}#x HTTP/1.1\r\nHost: 127.0.0.1`, `GET ${path} HTTP/1.0`])
     expect([head, await say(ada, head)]).toEqual([head, await say(bob, head)])
-}, 60_000)
+}, 120_000)
 
 test('another spelling of the path leads to the same home', async () => {
   const { hostname, port } = new URL(ada.url)
@@ -154,7 +154,7 @@ test('another spelling of the path leads to the same home', async () => {
     })
     expect([path, status]).toEqual([path, 200])
   }
-}, 60_000)
+}, 120_000)
 
 test('an event stream passes through as it is written, and ends at the home when its reader leaves', async () => {
   const reader = new AbortController()
@@ -176,7 +176,7 @@ test('an event stream passes through as it is written, and ends at the home when
   while (!text.includes('change_request.opened')) text += (await chunks.next()).value
   reader.abort()
   await until('the home has ended the stream', async () => (await streamsOf(bob)) === 0)
-}, 60_000)
+}, 120_000)
 
 const streamsOf = (server: FleetServer) => metricOf(server, 'svc_http_connections{kind="stream"}')
 
@@ -199,7 +199,7 @@ test('the home records the address of the client, and no client can state one', 
     `select address from audit_events where action = 'project.update' order by event_id desc limit 1`,
   )
   expect(last!.address).toBe('127.0.0.1')
-}, 60_000)
+}, 120_000)
 
 test('counts what it forwards by server and outcome, and times the answers', async () => {
   const answered = 'svc_forwarded_requests_total{server="bob",outcome="answered"}'
@@ -214,10 +214,16 @@ test('counts what it forwards by server and outcome, and times the answers', asy
 })
 
 test('never forwards a request that names a server as its sender', async () => {
+  const path = `/v1/projects/${project.project_id}`
   const headers = { 'x-svc-peer': 'anything' }
-  const refused = await at<{ code: string }>(ada, 'GET', `/v1/projects/${project.project_id}`, { headers })
-  expect({ status: refused.status, code: refused.body.code }).toEqual({ status: 503, code: 'unavailable' })
-  expect(refused.headers.get('retry-after')).not.toBeNull()
+  const refused = await at<ErrorBody>(ada, 'GET', path, { headers })
+  expect([refused.status, refused.body.code]).toEqual([400, 'invalid'])
+  expect(refused.body.error).toContain('x-svc-peer')
+  expect(refused.body.hint).toContain('without x-svc-peer')
+  expect(refused.headers.get('retry-after')).toBeNull()
+  const upgraded = await refusedUpgrade(fleet, ada, `${path}/sessions/${crypto.randomUUID()}/terminal`, headers)
+  expect([upgraded.status, upgraded.body.code]).toEqual([400, 'invalid'])
+  expect((await at(bob, 'GET', path, { headers })).status).toBe(200)
 })
 
 test('a home that does not run is named, while lists and accounts answer, and it goes on when it is back', async () => {

@@ -21,9 +21,17 @@ import { conceal, isHidden } from './conceal.ts'
 import { type Destination, Homes } from './homes.ts'
 import { locate, type Located, routedPath } from './locate.ts'
 import { passRequest, passUpgrade } from './pass.ts'
-import { isAnswering, isReachable } from './reachable.ts'
+import { isAnswering, isReachable, lookAgain } from './reachable.ts'
 import { clockText, logOtherClock, type OtherClock } from './other-clock.ts'
-import { clockHeader, movedHeader, peerHeader, readForward, removeHeader, signForward } from './peer-header.ts'
+import {
+  clockHeader,
+  movedHeader,
+  peerHeader,
+  type ReadForward,
+  readForward,
+  removeHeader,
+  signForward,
+} from './peer-header.ts'
 import type { PeerTls } from './peer-tls.ts'
 import { admitTrace, keyOf, traceHeaders } from './peer-trace.ts'
 import type { Peer } from './store.ts'
@@ -40,10 +48,17 @@ const retrySeconds = 2
 type Concerned = Parameters<typeof isHidden>[2]
 type PeerDestination = Extract<Destination, { kind: 'peer' }>
 
-/** Requests that came with a header of a server, valid or not: none of them is forwarded, so no loop is possible. */
-const claimed = new WeakSet<IncomingMessage>()
-/** A server with another clock signed these requests, which are refused. The value is by how many seconds its clock is ahead. */
-const otherClocks = new WeakMap<IncomingMessage, number>()
+/**
+ * Requests that came with a header of a server: none of them is forwarded, so no loop is possible. Null: no server signed
+ * the request for this one, as when a client sends the header itself.
+ */
+const claimed = new WeakMap<IncomingMessage, ReadForward | null>()
+
+/** By how many seconds the clock of the server is ahead that signed the request, which is refused. Null: both agree. */
+function otherClockOf(request: IncomingMessage): number | null {
+  const aheadMs = claimed.get(request)?.aheadMs ?? null
+  return aheadMs === null ? null : Math.round(aheadMs / 1000)
+}
 
 export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
   const key = deps.keyring.derive('requests between servers')
@@ -69,15 +84,13 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
       const { serverName } = deps
       const forwarded = readForward(key, request, { serverName, now: deps.now().getTime() })
       removeHeader(request, peerHeader)
-      claimed.add(request)
-      if (forwarded !== null && forwarded.aheadMs !== null)
-        otherClocks.set(request, Math.round(forwarded.aheadMs / 1000))
+      claimed.set(request, forwarded)
       return forwarded
     },
     isForServers: ({ url }) => forServers.test(routedPath(url)),
     request(request, response) {
-      const aheadSeconds = otherClocks.get(request)
-      if (aheadSeconds !== undefined) return sent(response, answer.lateHere(request, aheadSeconds))
+      const aheadSeconds = otherClockOf(request)
+      if (aheadSeconds !== null) return sent(response, answer.lateHere(request, aheadSeconds))
       const located = locate(deps.config, request)
       if (located === null) return null
       const isWrite = writesToProject(request)
@@ -93,8 +106,8 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
     },
     upgrade(request, socket, head) {
       const write = (response: Response) => writeResponse(socket, response)
-      const aheadSeconds = otherClocks.get(request)
-      if (aheadSeconds !== undefined) return write(answer.lateHere(request, aheadSeconds)).then(() => true)
+      const aheadSeconds = otherClockOf(request)
+      if (aheadSeconds !== null) return write(answer.lateHere(request, aheadSeconds)).then(() => true)
       const located = locate(deps.config, request)
       if (located === null || (!claimed.has(request) && homes.known(located) !== undefined)) return null
       return answered(
@@ -161,7 +174,7 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
     let isRetry = false
     for (;;) {
       const to = await (claimed.has(request) ? homes.ifHome(located, caller) : homes.destination(located, caller))
-      if (to === null) return sent(response, answer.moved(request))
+      if (to === null) return sent(response, answer.notHome(request))
       const writesTo = isWrite && to.kind !== 'absent' ? to.projectId : null
       const concerned = { located, caller, projectId: to.projectId }
       if (writesTo !== null && to.isMoving) {
@@ -284,13 +297,10 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
     write: (response: Response) => Promise<void>,
   ): Promise<boolean> {
     if ((await homes.ifHome(located, callerOf(request))) !== null) return false
-    await write(answer.moved(request))
+    await write(answer.notHome(request))
     return true
   }
 }
-
-/** A database that does not answer says nothing about another server. */
-function lookAgain(): void {}
 
 async function answered(pass: () => Promise<boolean>, failed: (error: unknown) => Promise<void>): Promise<boolean> {
   try {
@@ -308,7 +318,8 @@ async function sent(response: ServerResponse, answer: Response): Promise<true> {
 
 /** Also the handshake of a push, so that it reads the refs of the home that takes the push. */
 const pushes = /\/git\/(?:git-receive-pack|info\/refs\?(?:.*&)?service=git-receive-pack)/
-const reads = /\/git\/git-upload-pack/
+/** A sandbox reports what it put back while its project moves away, too: it changes rows alone. */
+const reads = /\/git\/git-upload-pack|\/sessions\/[^/?#]+\/wip\/recovered(?:[?#]|$)/
 const entriesOfProject = /^\/v1\/(?:projects\/[^/?#]+\/|projects\/[^/?#]+(?:[?#]|$)|channels\/slack\/|mcp(?:[/?#]|$))/
 
 /** Whether it may change the project at its home. Requests to programs in its sandboxes end with these. */
@@ -362,6 +373,22 @@ class Refusals {
 
   moved(request: IncomingMessage): Response {
     const answer = this.moving(request)
+    answer.headers.set(movedHeader, '1')
+    return answer
+  }
+
+  /** To a request that came with the header of a server and is for another home. */
+  notHome(request: IncomingMessage): Response {
+    if (claimed.get(request) !== null) return this.moved(request)
+    const error = new ServiceError(
+      'invalid',
+      `No server signed the header ${peerHeader} of this request for this one.`,
+      {
+        hint: `Send the request without ${peerHeader}: only servers send it to each other. A proxy between servers must leave the header, the Host and the path as they are.`,
+      },
+    )
+    const answer = this.failed(request, error)
+    // A server whose signature does not fit, as behind such a proxy, looks for the home again.
     answer.headers.set(movedHeader, '1')
     return answer
   }

@@ -1,7 +1,8 @@
 /** Three servers, of which the one with the fewest projects has a full disk. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import type { Server } from '@svc/contract'
+import type { ErrorBody, Server } from '@svc/contract'
 import { until } from '../testing-until.ts'
+import { TestProjectOfFleet } from './moves/testing-moves.ts'
 import { type Fleet, type FleetServer, makeFleet } from './testing-fleet.ts'
 
 setDefaultTimeout(120_000)
@@ -42,4 +43,34 @@ test('a server whose disk is full gets no projects and copies while another one 
   ])
   const findings = await (await fleet.request(ada, 'GET', '/v1/doctor')).text()
   expect(findings).toContain('the disk of dee is almost full, so it gets no projects')
+})
+
+test('a refusal for want of space names the server whose disk is full, whichever server was asked', async () => {
+  const dee = fleet.servers[2]!
+  await dee.kill('SIGKILL')
+  expect((await dee.boot({}, { hasSandboxes: true })).url).not.toBeNull()
+  const project = await until('dee gets a project', async () => {
+    const made = await TestProjectOfFleet.make(fleet, dee)
+    const [row] = await fleet.query<{ home: string }>('select home from projects where project_id = $1', [made.id])
+    return row!.home === 'dee' && made
+  })
+  const main = await project.commit()
+  expect(await project.push(ada, main, 'main')).toMatchObject({ code: 0 })
+  await dee.kill('SIGKILL')
+  expect((await dee.boot(full, { hasSandboxes: true })).url).not.toBeNull()
+  const refused = await until('dee answers', async () => {
+    const answer = await fleet.request(ada, 'POST', `/v1/projects/${project.id}/sessions`, { body: {} })
+    const { error } = (await answer.json()) as ErrorBody
+    return error.includes('dee does not answer') || error.includes('dee, is not')
+      ? null
+      : { status: answer.status, error }
+  })
+  expect(refused).toEqual({
+    status: 503,
+    error: 'The disk of dee is almost full, so it accepts no new work.',
+  })
+  const pushed = await project.push(ada, await project.commit(main), 'topic')
+  expect(pushed.errors).toContain(
+    'remote: The disk of dee is almost full, so it accepts no new work. Nothing was changed',
+  )
 })

@@ -33,6 +33,8 @@ export interface Judged extends Candidate {
   missing: MissingRef[]
   /** Changes that nothing names any more may be missing, too. */
   isStale: boolean
+  /** Each ref has this value once the copy has followed. A ref whose objects are not here is left out. */
+  refs: Map<string, string>
   /** Refs as they were recorded since the copy followed last, as far as their objects are here. */
   values: RefValue[]
   /** The last change among those. */
@@ -89,7 +91,7 @@ async function judgeCopy(
       missing.push({ ref, acknowledged: sha, copy: null })
   const isWhole = isWholeLog(changes, { after: mark.seq, upTo })
   const isStale = !isWhole || (mark.epoch !== project.home_epoch && !(await recordsRefs(deps, project)))
-  return { dir, mark, missing, isStale, values, seq: upTo }
+  return { dir, mark, missing, isStale, refs: now, values, seq: upTo }
 }
 
 const workPrefix = 'refs/svc/wip/'

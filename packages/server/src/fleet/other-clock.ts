@@ -1,4 +1,5 @@
-/** Servers refuse a request of a server whose clock differs: somebody can have kept the request and send it again. */
+/** Servers refuse a request of a server whose clock differs: an attacker can have kept the request and send it again. */
+import { aheadText } from '@svc/contract/clocks'
 import { LRUCache } from 'lru-cache'
 import type { Deps } from '../deps.ts'
 
@@ -11,11 +12,6 @@ export interface OtherClock {
 
 export function clockText({ of, than, seconds }: OtherClock): string {
   return `The clock of ${of} is ${aheadText(seconds)} that of ${than}; servers accept one minute.`
-}
-
-/** Such as `300 seconds behind`, for a negative number. */
-export function aheadText(seconds: number): string {
-  return `${Math.abs(seconds)} seconds ${seconds > 0 ? 'ahead of' : 'behind'}`
 }
 
 export const synchronizeBoth =

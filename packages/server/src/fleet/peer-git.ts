@@ -29,7 +29,10 @@ const services = { 'git/info/refs': 'GET', 'git/git-upload-pack': 'POST', manife
 const passMsMax = 10 * 60_000
 const manifestMsMax = 60_000
 
-type PeerDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'now' | 'peerTls' | 'serverName' | 'log' | 'redaction'>
+type PeerDeps = Pick<
+  Deps,
+  'db' | 'config' | 'disk' | 'keyring' | 'now' | 'peerTls' | 'serverName' | 'log' | 'redaction'
+>
 
 export function storedDir(deps: Pick<Deps, 'config'>, { managed, project_id }: ProjectRow): string {
   return managed ? managedDir(deps, project_id) : mirrorDir(deps, project_id)
@@ -83,6 +86,9 @@ export function peerGitRoutes(app: App, deps: PeerDeps): void {
     })
 }
 
+/** The certificate that git trusts while it fetches into `dir`. */
+export const authorityOf = (dir: string) => `${dir}.pem`
+
 /** The repository of a project on another server, as seen from here. */
 export class PeerRepository {
   readonly #deps: PeerDeps
@@ -127,7 +133,7 @@ export class PeerRepository {
       return fetchCopy(dir, { url, credential, allowProtocols: ['http'] }, manifest, { signal })
     }
     const { url, addresses } = await certifiedAddress(this.#peer)
-    const authority = `${dir}.pem`
+    const authority = authorityOf(dir)
     await mkdir(dirname(authority), { recursive: true })
     await peerTls.writeAuthority(authority)
     try {

@@ -26,7 +26,7 @@ export function signForward(key: Buffer, request: IncomingMessage, signed: Signe
 }
 
 /** One with `aheadMs` must be refused. */
-interface ReadForward extends Forwarded {
+export interface ReadForward extends Forwarded {
   /** By how much the clock of the sender is ahead, or behind when it is negative. Null: by no more than requests may differ. */
   aheadMs: number | null
 }

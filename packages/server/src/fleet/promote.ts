@@ -1,26 +1,36 @@
 /** A copy on this server becomes the repository of its project, whose home is gone for good. */
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { ServiceError } from '@svc/contract'
-import { keepFromFolder, placeOf, readReplicaMark, removeReplicaMark, setHead } from '@svc/git'
+import { type LostMerge, ServiceError } from '@svc/contract'
+import { keepFromFolder, listAllRefs, placeOf, readReplicaMark, removeReplicaMark, setHead } from '@svc/git'
+import { recordLostMerges } from '../change-requests/merge/lost-store.ts'
+import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
 import { lockHome, moveHome } from '../projects/home-store.ts'
 import { failActiveMove } from './moves/store.ts'
 import { setAside, withCopy } from './moves/target.ts'
 import { replicaDir } from '../projects/replicas/keep.ts'
-import { deleteReplica, lastSeq, lastValues } from '../projects/replicas/store.ts'
+import { deleteReplica, insertRefChanges, lastSeq, lastValues } from '../projects/replicas/store.ts'
 import { managedDir, openRepositoryQuietly } from '../projects/repository.ts'
 import { getProjectOrDeleted, type ProjectRow } from '../projects/store.ts'
 import { endOfProject } from '../sandboxes/store.ts'
 import { setReturning } from '../sessions/unfinished-work/store.ts'
 import { adoptFormer } from './former-copy.ts'
-import { bestHere, followJudged, type MissingRef, missingOf } from './judge-copy.ts'
+import { bestHere, followJudged, type Judged, type MissingRef, missingOf } from './judge-copy.ts'
+import { lostMerges } from './lost-merges.ts'
+
+/** `is_stale`: the copy is older than what is recorded. A server of an earlier version names no merges. */
+interface Loss {
+  missing: MissingRef[]
+  is_stale: boolean
+  lost_merges?: LostMerge[]
+}
 
 export type Promoted =
-  | { kind: 'taken'; missing: MissingRef[]; is_stale: boolean }
-  /** Nothing was changed, because acknowledged changes would be lost. `is_stale`: it is older than what is recorded. */
-  | { kind: 'lossy'; missing: MissingRef[]; is_stale: boolean }
+  | ({ kind: 'taken' } & Loss)
+  /** Nothing was changed, because acknowledged changes would be lost. */
+  | ({ kind: 'lossy' } & Loss)
   /** There is no copy here, and the project needs one. */
   | { kind: 'no-copy' }
   | { kind: 'moved' }
@@ -62,12 +72,15 @@ async function promoteOnce(deps: PromoteDeps, input: Promote): Promise<Promoted 
   if (copy === null && (project.managed || (!needsNone && !acceptLoss))) return { kind: 'no-copy' }
   const missing = copy?.missing ?? missingOf(await lastValues(deps.db, projectId), new Map())
   const isStale = copy?.isStale === true
-  if (input.isTrial === true || ((missing.length > 0 || isStale) && !acceptLoss))
-    return { kind: 'lossy', missing, is_stale: isStale }
+  const lost = await lostMerges(deps.db, { project, copy })
+  const loss: Loss = { missing, is_stale: isStale, lost_merges: lost }
+  if (input.isTrial === true || ((missing.length > 0 || isStale) && !acceptLoss)) return { kind: 'lossy', ...loss }
   await failpoint('promote.before_files')
+  let refs = new Map<string, string>()
   if (copy !== null) {
     await adoptFormer(deps, project, copy)
     await followJudged(dir, copy)
+    refs = await refsNow(dir, copy)
     await (project.managed ? becomeRepository(deps, project, dir) : intoMirror(deps, project, dir))
   }
   await failpoint('promote.before_row')
@@ -76,9 +89,11 @@ async function promoteOnce(deps: PromoteDeps, input: Promote): Promise<Promoted 
     if ((await lockHome(trx, project, deadHome)) === null) return 'moved'
     if ((await lastSeq(trx, projectId)) !== compared) return 'changed'
     await moveHome(trx, project, deps.serverName)
+    await recordLoss(trx, { project, serverName: deps.serverName, missing, refs })
+    await recordLostMerges(trx, { crIds: lost.map(({ cr_id }) => cr_id), server: deadHome })
     await failActiveMove(trx, projectId, `Its home ${deadHome} was taken over.`)
     await deleteReplica(trx, projectId)
-    await setReturning(trx, projectId)
+    await setReturning(trx, { project_id: projectId })
     await endOfProject(trx, projectId, input.reason)
     return 'taken'
   })
@@ -90,10 +105,33 @@ async function promoteOnce(deps: PromoteDeps, input: Promote): Promise<Promoted 
   await removeReplicaMark(managedDir(deps, projectId))
   await rm(dir, { recursive: true, force: true })
   deps.log.warn(
-    { project_id: projectId, from: deadHome, missing },
+    { project_id: projectId, from: deadHome, missing, lost_merges: lost.map(({ number }) => number) },
     'this server is the home of a project that it took over',
   )
-  return { kind: 'taken', missing, is_stale: isStale }
+  return { kind: 'taken', ...loss }
+}
+
+/** With those of an emptied mirror, of which there are only notes, and those that are damaged. */
+async function refsNow(dir: string, { refs }: Judged): Promise<Map<string, string>> {
+  return new Map([...refs, ...(await listAllRefs(dir)).map(({ ref, sha }) => [ref, sha] as const)])
+}
+
+/**
+ * An accepted loss is a change like any other. Otherwise the new home counts as a disk of an earlier time, which
+ * acknowledges nothing, and a check finds the difference for good.
+ */
+async function recordLoss(
+  trx: DbOrTransaction,
+  of: { project: ProjectRow; serverName: string; missing: MissingRef[]; refs: Map<string, string> },
+): Promise<void> {
+  const { project_id, home_epoch } = of.project
+  const changes = of.missing
+    .map(({ ref, acknowledged }) => ({ ref, old: acknowledged, new: of.refs.get(ref) ?? null }))
+    // The ref of a damaged commit is in place.
+    .filter((change) => change.new !== change.old)
+  if (changes.length === 0) return
+  const home = { home: of.serverName, home_epoch: home_epoch + 1 }
+  await insertRefChanges(trx, { project_id, ...home, changes, replica: null })
 }
 
 /** A repository with the mark of a copy was moved into place before its project was: it is a copy again. */

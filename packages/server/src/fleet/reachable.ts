@@ -78,7 +78,10 @@ export function answererText({ name }: Extract<Answering, { kind: 'other' }>): s
 export const provesName = 'proves_name'
 
 /** Registered before everything that judges users and hosts. The name is for servers of this database alone. */
-export function nameRoute(app: App, deps: Pick<Deps, 'keyring' | 'log' | 'redaction' | 'serverName'>): void {
+export function nameRoute(
+  app: App,
+  deps: Pick<Deps, 'config' | 'disk' | 'keyring' | 'log' | 'redaction' | 'serverName'>,
+): void {
   app.get(namePath, (c) => {
     const key = deps.keyring.derive(serverKeyPurpose)
     const asked = c.req.header(serverHeader)
@@ -89,3 +92,6 @@ export function nameRoute(app: App, deps: Pick<Deps, 'keyring' | 'log' | 'redact
     return replyError(error, { id: c.get('requestId'), method: c.req.method, path: c.req.path }, deps)
   })
 }
+
+/** For a look at intervals: a database that does not answer says nothing about another server. */
+export function lookAgain(): void {}

@@ -17,12 +17,12 @@ beforeAll(async () => {
   ;[ada, bob, cyd] = fleet.servers as [FleetServer, FleetServer, FleetServer]
   expect((await ada.boot()).url).not.toBeNull()
   expect((await bob.boot()).url).not.toBeNull()
-}, 60_000)
+}, 120_000)
 afterEach(async () => {
   // So that a test that failed half-way leaves the others a server.
   await bob.kill('SIGKILL')
   expect((await bob.boot()).url).not.toBeNull()
-}, 60_000)
+}, 120_000)
 afterAll(() => fleet.close())
 
 const mirrored = async (project: FleetProject, at: FleetServer) => {
@@ -91,6 +91,24 @@ test('without a server for the copy a merge changes nothing and says why', async
   )
   expect(merged.change_request.status).toBe('merged')
   await until('the copy to follow', () => mirrored(project, bob))
+}, 180_000)
+
+test('a merge whose folders its home had, as of a check, has them at the copy, too', async () => {
+  const project = await FleetProject.make(fleet, ada)
+  const first = await project.changeRequest(ada, 'first')
+  const { cr_id, head } = await project.changeRequest(ada, 'topic')
+  await project.ask(ada, 'POST', `/change-requests/${first.cr_id}/merge`)
+  const home = join(fleet.dir, 'ada/repositories', `${project.id}.git`)
+  const checked = ['git', '--git-dir', home, 'merge-tree', '--write-tree', first.head, head]
+  expect(await Bun.spawn(checked, { stdout: 'ignore' }).exited).toBe(0)
+  const { merge } = await project.ask<{ merge: { merge_commit_sha: string } }>(
+    ada,
+    'POST',
+    `/change-requests/${cr_id}/merge`,
+  )
+  const copy = join(fleet.dir, 'bob/replicas', `${project.id}.git`)
+  const listing = ['git', '--git-dir', copy, 'rev-list', '--objects', '--quiet', merge.merge_commit_sha]
+  expect(await new Response(Bun.spawn(listing, { stderr: 'pipe' }).stderr).text()).toBe('')
 }, 180_000)
 
 test.each(['replica.before_objects', 'replica.after_objects', 'replica.before_refs'])(

@@ -45,10 +45,13 @@ export async function takeOverServer(deps: Deps, input: TakeOver) {
         takeProject(deps, project, { serverName, acceptLoss: accept_loss }),
       )),
     )
-  const taken = projects.filter(({ outcome }) => outcome === 'taken').length
+  const taken = projects.filter(({ outcome }) => outcome === 'taken')
+  const lost_merges = taken.flatMap(({ project_id, lost_merges: lost }) =>
+    lost.map(({ cr_id, number }) => ({ project_id, cr_id, number })),
+  )
   await recordAudit(deps.db, caller, {
     ...auditEvent({ account_id }, 'server.take_over', 'server', serverName),
-    after: { server: serverName, projects: taken, accept_loss },
+    after: { server: serverName, projects: taken.length, accept_loss, ...(lost_merges.length > 0 && { lost_merges }) },
   })
   await deleteReplicasOn(deps.db, serverName)
   if ((await projectsAt(deps.db, serverName)).length === 0) {
@@ -94,7 +97,8 @@ async function takeProject(
   { serverName, acceptLoss }: { serverName: string; acceptLoss: boolean },
 ): Promise<Taken> {
   const { project_id, home_epoch } = project
-  const facts = { project_id, slug: project.deleted_slug ?? project.slug, error: null, missing: [], is_stale: false }
+  const slug = project.deleted_slug ?? project.slug
+  const facts = { project_id, slug, error: null, missing: [], is_stale: false, lost_merges: [] }
   const row = await findReplica(deps.db, project_id)
   const running = [
     ...(await liveKeepers(deps.db, { serverName: '', deadAfterSeconds: deps.heartbeat.deadAfterSeconds() })),
@@ -157,9 +161,9 @@ function presented(outcome: Promoted | PeerFailure, target: Keeper, holder: stri
   if (outcome instanceof PeerFailure) return notTaken(outcome, server)
   switch (outcome.kind) {
     case 'taken':
-      return { outcome: 'taken', server, missing: outcome.missing, is_stale: outcome.is_stale }
+      return { outcome: 'taken', server, ...lossIn(outcome) }
     case 'lossy':
-      return { outcome: 'would-lose', server, missing: outcome.missing, is_stale: outcome.is_stale }
+      return { outcome: 'would-lose', server, ...lossIn(outcome) }
     case 'no-copy':
       return { outcome: 'no-copy', server: holder }
     case 'moved':
@@ -167,6 +171,10 @@ function presented(outcome: Promoted | PeerFailure, target: Keeper, holder: stri
     default:
       return outcome satisfies never
   }
+}
+
+function lossIn({ missing, is_stale, lost_merges = [] }: Extract<Promoted, { kind: 'taken' | 'lossy' }>) {
+  return { missing, is_stale, lost_merges }
 }
 
 function notTaken(failure: PeerFailure, server: string): Outcome {

@@ -103,9 +103,14 @@ export interface RefusedUpgrade {
 }
 
 /** The answer to an upgrade that is refused. */
-export function refusedUpgrade(fleet: Fleet, server: FleetServer, path: string): Promise<RefusedUpgrade> {
+export function refusedUpgrade(
+  fleet: Fleet,
+  server: FleetServer,
+  path: string,
+  more: Record<string, string> = {},
+): Promise<RefusedUpgrade> {
   return new Promise((resolve, reject) => {
-    const headers = { authorization: `Bearer ${fleet.token}`, connection: 'Upgrade', upgrade: 'websocket' }
+    const headers = { ...more, authorization: `Bearer ${fleet.token}`, connection: 'Upgrade', upgrade: 'websocket' }
     const out = httpRequest(`${server.url}${path}`, { headers }, (answer) => {
       let text = ''
       answer.on('data', (chunk: Buffer) => void (text += chunk.toString()))

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type AddressInfo, createServer } from 'node:net'
 import type { ErrorBody } from '@svc/contract'
+import { sql } from 'kysely'
 import pino from 'pino'
 import { buildApp } from '../app.ts'
 import { type Database, openDatabase } from '../db/pool.ts'
@@ -99,6 +100,34 @@ test('answers changes with 503 while the database is read-only, and goes on read
     await set('off')
   }
 })
+
+test.each([
+  ['postgres://db.example.com/svc', 'The disk of the database is full', 'free space there'],
+  [null, 'The disk of this server is full', 'free space in the data folder'],
+])(
+  'with DATABASE_URL %p, a full disk of PostgreSQL is answered with whose it is',
+  async (databaseUrl, message, hint) => {
+    const { db, config } = app.deps
+    // As PostgreSQL answers an insert that finds no space.
+    await sql`create function full_disk() returns trigger language plpgsql
+    as $$ begin raise exception 'could not extend file' using errcode = '53100'; end $$`.execute(db)
+    await sql`create trigger full_disk before insert on projects execute function full_disk()`.execute(db)
+    served = buildApp({ ...app.deps, config: { ...config, databaseUrl } })
+    try {
+      const { status, body } = await ask('POST', '/v1/projects', { name: 'x' })
+      expect([status, body]).toEqual([
+        503,
+        expect.objectContaining({
+          error: expect.stringContaining(message),
+          hint: expect.stringContaining(hint),
+          waiting_for: 'operator',
+        }),
+      ])
+    } finally {
+      await sql`drop function full_disk cascade`.execute(db)
+    }
+  },
+)
 
 test('answers 503 when a connection breaks during a request, and serves the next request', async () => {
   const dying = openDatabase(app.deps.config.databaseUrl!, app.deps.log)

@@ -20,9 +20,10 @@ export interface Answered {
 export function replyError(
   error: unknown,
   request: Answered,
-  { log, redaction }: Pick<Deps, 'log' | 'redaction'>,
+  deps: Pick<Deps, 'config' | 'log' | 'redaction' | 'disk'>,
 ): Response {
-  const refusal = asRefusal(error, request.method)
+  const { log, redaction } = deps
+  const refusal = asRefusal(error, request.method, deps)
   if (isAbortedGit(error))
     log.info({ request_id: request.id, method: request.method, path: request.path }, 'a request ended before its git')
   else if (refusal === null)
@@ -94,7 +95,7 @@ function isAbortedGit(error: unknown): boolean {
   return error instanceof GitError && error.failure === 'aborted'
 }
 
-function asRefusal(error: unknown, method: string): ServiceError | null {
+function asRefusal(error: unknown, method: string, deps: Pick<Deps, 'config' | 'disk'>): ServiceError | null {
   if (error instanceof ServiceError) return error
   if (isDatabaseUnavailable(error))
     // It may have failed between two queries, so this makes no claim about what was done.
@@ -102,13 +103,7 @@ function asRefusal(error: unknown, method: string): ServiceError | null {
       hint: inAMoment(method),
       cause: error,
     })
-  if (isDiskFull(error) || isDatabaseFull(error))
-    // The disk may have filled up between two steps, so this makes no claim about what was done.
-    return new ServiceError('unavailable', 'The disk of this server is full, so this request was not finished.', {
-      hint: 'Its operator must free space in the data folder. Then look at what was done, and send the rest again.',
-      detail: { retry_after_seconds: 60, waiting_for: 'operator' },
-      cause: error,
-    })
+  if (isDiskFull(error) || isDatabaseFull(error)) return diskFull(error, deps)
   if (error instanceof SandboxError && error.kind === 'unreached')
     return new ServiceError('unavailable', error.message, {
       hint: 'Try again once it answers: what was requested is remembered, and nothing is done twice.',
@@ -127,4 +122,15 @@ function asRefusal(error: unknown, method: string): ServiceError | null {
       cause: error,
     })
   return null
+}
+
+/** The disk may have filled up between two steps, so this makes no claim about what was done. */
+function diskFull(error: unknown, { config, disk }: Pick<Deps, 'config' | 'disk'>): ServiceError {
+  const isExternal = isDatabaseFull(error) && config.databaseUrl !== null
+  const whose = isExternal ? 'the database' : isDatabaseFull(error) ? 'this server' : disk.server
+  return new ServiceError('unavailable', `The disk of ${whose} is full, so this request was not finished.`, {
+    hint: `Its operator must free space ${isExternal ? 'there' : 'in the data folder'}. Then look at what was done, and send the rest again.`,
+    detail: { retry_after_seconds: 60, waiting_for: 'operator' },
+    cause: error,
+  })
 }

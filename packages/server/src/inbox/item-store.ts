@@ -2,7 +2,7 @@
 import type { InboxGroup, InboxState, InboxView, OpenWork } from '@svc/contract'
 import { inboxGroups, openWorkMax } from '@svc/contract'
 import { type RawBuilder, sql } from 'kysely'
-import { isBaseMerged } from '../change-requests/list/list-store.ts'
+import { isBaseMerged, isColliding } from '../change-requests/list/list-store.ts'
 import type { Db } from '../db/schema.ts'
 
 export interface FoundItem {
@@ -87,7 +87,7 @@ const openChangeRequests = sql`
     coalesce(mine.head_sha <> c.head_commit_sha, false) as is_answered,
     coalesce(mine.head_sha = c.head_commit_sha and mine.session_id is not null
       and s.status in ('provisioning', 'running') and s.is_busy, false) as is_with_agent,
-    x.cr_id is not null as collides, ${isBaseMerged(sql`u.default_branch`)} as is_base_merged,
+    ${isColliding} as collides, ${isBaseMerged(sql`u.default_branch`)} as is_base_merged,
     coalesce(h.seen_at, c.created_at) as at
   from of_user u
   join change_requests c on c.project_id = u.project_id and c.status = 'open'
@@ -100,15 +100,7 @@ const openChangeRequests = sql`
   left join project_sessions s on s.session_id = c.origin_session_id
   left join last_reviews mine on mine.cr_id = c.cr_id
   left join change_request_heads h on h.cr_id = c.cr_id and h.head_sha = c.head_commit_sha
-  left join colliding x on x.cr_id = c.cr_id
   where u.may_write and coalesce(c.metadata->>'draft', '') <> 'true'`
-
-const collidingChangeRequests = sql`
-  select distinct x.cr_id from of_user u
-  join change_requests c on c.project_id = u.project_id and c.status = 'open'
-  join change_request_collisions x on x.cr_id = c.cr_id and x.files <> '{}'
-  join change_requests o on o.cr_id = x.other_id and o.status = 'open'
-  where u.may_write and x.commits = c.base_commit_sha || ' ' || c.head_commit_sha || ' ' || o.head_commit_sha`
 
 const ofChangeRequests = sql`
   select 'change_request' as kind, cr_id as id, project_id,
@@ -183,7 +175,7 @@ const itemsOf = (query: Scope) => sql`
 /** The tables `of_user`, the projects of a user, and `items` of a statement. */
 const withItems = (scope: Scope) => sql`
     with of_user as materialized (${ofUser(scope)}), check_results as materialized (${checkResults}),
-    last_reviews as materialized (${lastReviews(scope.userId)}), colliding as materialized (${collidingChangeRequests}),
+    last_reviews as materialized (${lastReviews(scope.userId)}),
     open_change_requests as (${openChangeRequests}),
     found as (${ofChangeRequests} union all ${ofQuestions(scope.now)} union all ${ofSessions(scope.now)}),
     items as materialized (${itemsOf(scope)})`

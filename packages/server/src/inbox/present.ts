@@ -1,5 +1,6 @@
 /** One row of the inbox, with one line that says why it is there. */
 import type { InboxItem } from '@svc/contract'
+import { count } from '@svc/contract/count'
 import { errorOf, taskOf } from '../sessions/present.ts'
 import type { ChangeRequestDetail, QuestionDetail, SessionDetail } from './detail-store.ts'
 import type { FoundChecks, FoundItem } from './item-store.ts'
@@ -64,7 +65,7 @@ function reasonsOf(item: FoundItem, found: ChangeRequestDetail): (string | null)
         : [checksOf(checks) ?? 'Checks have not started', touches(found), collides(found)]
     case 'confirm':
       return [
-        `${counted(found.confirm_count ?? 0, 'effect')} to confirm`,
+        `${count(found.confirm_count ?? 0, 'effect')} to confirm`,
         checksOf(checks),
         touches(found),
         collides(found),
@@ -82,11 +83,11 @@ function reasonsOf(item: FoundItem, found: ChangeRequestDetail): (string | null)
   }
 }
 
-function filesConflict({ conflicts, conflict_count: count, base_ref: base }: ChangeRequestDetail): string {
+function filesConflict({ conflicts, conflict_count: files, base_ref: base }: ChangeRequestDetail): string {
   const [first] = conflicts ?? []
-  if (first === undefined || count === null) return `Conflicts with ${base}`
-  if (count === 1) return `${first} conflicts with ${base}`
-  return `${first} and ${counted(count - 1, 'more file')} conflict with ${base}`
+  if (first === undefined || files === null) return `Conflicts with ${base}`
+  if (files === 1) return `${first} conflicts with ${base}`
+  return `${first} and ${count(files - 1, 'more file')} conflict with ${base}`
 }
 
 function checksOf(checks: FoundChecks | null): string | null {
@@ -95,18 +96,18 @@ function checksOf(checks: FoundChecks | null): string | null {
   if (failed.length === 1) return `Check ${failed[0]} failed`
   if (failed.length > 1) return `${failed.length} of ${defined} checks failed: ${failed.join(', ')}`
   if (passed === defined) return defined === 1 ? 'The check passes' : `${passed} of ${defined} checks pass`
-  return `${passed} of ${counted(defined, 'check')} passed, the rest are running`
+  return `${passed} of ${count(defined, 'check')} passed, the rest are running`
 }
 
 /** Files whose change does more than change code come first. */
 const notable = /(^|\/)(svc\.toml|package\.json|Dockerfile)$/
 
-function touches({ paths, path_count: count }: ChangeRequestDetail): string | null {
-  if (paths === null || count === null || count === 0) return null
+function touches({ paths, path_count: files }: ChangeRequestDetail): string | null {
+  if (paths === null || files === null || files === 0) return null
   const [first] = paths
-  const named = paths.find((path) => notable.test(path)) ?? (count === 1 ? first : undefined)
-  if (named === undefined) return `touches ${counted(count, 'file')}`
-  return count === 1 ? `touches ${named}` : `touches ${named} and ${counted(count - 1, 'more file')}`
+  const named = paths.find((path) => notable.test(path)) ?? (files === 1 ? first : undefined)
+  if (named === undefined) return `touches ${count(files, 'file')}`
+  return files === 1 ? `touches ${named}` : `touches ${named} and ${count(files - 1, 'more file')}`
 }
 
 function collides({ collisions }: ChangeRequestDetail): string | null {
@@ -166,8 +167,6 @@ export function presentQuestion(item: FoundItem, found: QuestionDetail): InboxIt
 
 const sessionOf = (session_id: string | null, name: string | null, agent_name: string | null) =>
   session_id === null || name === null || agent_name === null ? null : { session_id, name, agent_name }
-
-const counted = (n: number, noun: string) => `${n} ${noun}${n === 1 ? '' : 's'}`
 
 function joined(parts: (string | null)[]): string {
   const text = parts.filter((part) => part !== null).join(' · ')

@@ -2,8 +2,10 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Deps } from '../deps.ts'
-import { findRow, firstRows, insertIfNew, insertRow, listRows } from '../db/rows.ts'
+import { isConnected, staleSeconds } from '../db/live-instance.ts'
+import { findRow, insertIfNew, insertRow, listRows } from '../db/rows.ts'
 import type { DbOrTransaction, Row } from '../db/schema.ts'
+import { keptServerName } from '../fleet/server-name.ts'
 import { keyId } from './cipher.ts'
 import { type Keyring, makeKeyring, unwrapRootKey, wrapRootKey } from './keyring.ts'
 import { createMasterKey, keptKeyRemedy, MasterKeyError, readMasterKey } from './master-key.ts'
@@ -112,10 +114,25 @@ async function remedy(db: DbOrTransaction, { config }: KeyDeps, ids: string[]): 
   const kept = await keptKeyRemedy(config.masterKeyFile, ids)
   if (kept !== null) return kept
   if (config.databaseUrl === null) return 'Restore the right key, or set SVC_MASTER_KEY_FILE to its file.'
-  const servers = await firstRows(db, 'servers', {}, serversMax, 'started_at desc')
-  const names = servers.map(({ server_name }) => server_name).join(', ')
-  const which = `the machine of another server that uses this database${names === '' ? '' : ` (known: ${names})`}`
-  return `Copy the file that SVC_MASTER_KEY_FILE names on ${which} to ${config.masterKeyFile} here, or restore it from a backup. Without that setting, it is .config/svc/master.key in the home folder of the server's user.`
+  const names = await runningBeside(db, keptServerName(config.dataDir))
+  const running = names.length === 0 ? '' : ` (running: ${names.join(', ')})`
+  const which = `the machine of another server that uses this database${running}`
+  return `If this machine has the key elsewhere, set SVC_MASTER_KEY_FILE to its file. Otherwise copy the file that this setting names on ${which} to ${config.masterKeyFile} here, or restore it from a backup. Without the setting, it is .config/svc/master.key in the home folder of the server's user.`
+}
+
+/** The names of other servers that run: one that is gone has no machine to copy from. */
+async function runningBeside(db: DbOrTransaction, ownName: string | null): Promise<string[]> {
+  const rows = await db
+    .selectFrom('server_instances')
+    .select('server_name')
+    .distinct()
+    .where(isConnected(staleSeconds))
+    .where('server_name', 'is not', null)
+    .where('server_name', 'is distinct from', ownName)
+    .orderBy('server_name')
+    .limit(serversMax)
+    .execute()
+  return rows.map(({ server_name }) => server_name!)
 }
 
 export const rotateAction = 'master_key.rotate'

@@ -1,5 +1,6 @@
 /** `svc server --rotate-key` changes the master key of this machine's server, running or not, and prints one JSON document. */
 import { randomUUID } from 'node:crypto'
+import type { RotationReport } from '@svc/contract/daemon/operator-reports'
 import { readHeld } from '../backup/hold/store.ts'
 import { refuseUnfinishedRestore } from '../backup/restore-mark.ts'
 import type { Config } from '../config.ts'
@@ -11,9 +12,9 @@ import { openDatabase, pingDatabase } from '../db/pool.ts'
 import { makeLog } from '../log.ts'
 import { lockStoppedData } from '../startup/folder-lock.ts'
 import { MasterKeyError } from './master-key.ts'
-import { rotateMasterKey, type Rotation } from './rotate.ts'
+import { rotateMasterKey } from './rotate.ts'
 
-export async function rotateKeyOf(config: Config): Promise<Rotation> {
+export async function rotateKeyOf(config: Config): Promise<RotationReport> {
   const log = makeLog('json', (text) => text)
   const { url, end } = await reach(config, log)
   try {

@@ -4,6 +4,7 @@
  * the data, and the next run completes the change.
  */
 import { rm } from 'node:fs/promises'
+import type { RotationReport } from '@svc/contract/daemon/operator-reports'
 import type { Transaction } from 'kysely'
 import { firstOwner } from '../accounts/store.ts'
 import { auditEvent, recordOperatorAudit } from '../audit/record.ts'
@@ -32,22 +33,7 @@ type RotateDeps = Pick<Deps, 'db' | 'locks' | 'localLocks'> & {
   config: Pick<Deps['config'], 'masterKeyFile' | 'dataDir' | 'databaseUrl'>
 }
 
-export interface Rotation {
-  /** Whether this run completed an earlier one. */
-  finished_earlier: boolean
-  master_key_id: string
-  previous_master_key_ids: string[]
-  /** Where those are kept, beside the new one. */
-  previous_master_key_files: string[]
-  master_key_file: string
-  /** Projects whose data key opened under the root key. */
-  projects: number
-  /** How many of these the master key wrapped before. */
-  moved: number
-  servers: number
-}
-
-export async function rotateMasterKey(deps: RotateDeps): Promise<Rotation> {
+export async function rotateMasterKey(deps: RotateDeps): Promise<RotationReport> {
   return withLock(deps, 'svc master key', async () => {
     const servers = await countServers(deps)
     if ((await readMasterKey(deps.config.masterKeyFile)) === null)

@@ -20,7 +20,7 @@ beforeAll(async () => {
   address = `http://127.0.0.1:${await listener.onPort('127.0.0.1', 0)}`
   listener.answerWith((request, env) => served.fetch(request, env))
   app.deps.metrics.watchListener(listener)
-}, 60_000)
+}, 120_000)
 afterAll(async () => {
   await listener.close()
   await app.close()
@@ -64,17 +64,20 @@ test('a scrape from this machine shows requests, jobs, queues, pools and the dat
   await app.request('GET', `${path}/sessions/none`)
   await app.request('GET', '/v1/nothing/of/this/name')
   const stopping = new AbortController()
+  const hanging = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve()))
+  const before = Date.now() / 1000
   let runs = 0
   const jobs = [
     { name: 'works', scope: 'any server' as const, everyMs: 5, run: async () => void runs++ },
     { name: 'fails', scope: 'any server' as const, everyMs: 5, run: () => Promise.reject(new Error('It failed.')) },
+    { name: 'hangs', scope: 'any server' as const, everyMs: 5, run: () => hanging },
   ]
   const ended = runJobs(jobs, stopping.signal, app.deps)
   await until('jobs ran', async () => runs > 1)
+  const { status, text } = await scrape()
   stopping.abort()
   await ended
 
-  const { status, text } = await scrape()
   expect(status).toBe(200)
   const count = 'svc_http_request_duration_seconds_count'
   expect(valueOf(text, `${count}{method="GET",route="/v1/projects/:projectId",status="200"}`)).toBe('1')
@@ -82,10 +85,13 @@ test('a scrape from this machine shows requests, jobs, queues, pools and the dat
     '1',
   )
   expect(valueOf(text, `${count}{method="GET",route="none",status="404"}`)).toBe('1')
-  expect(Number(valueOf(text, 'svc_job_runs_total{task="works",outcome="success"}'))).toBe(runs)
+  expect(Number(valueOf(text, 'svc_job_runs_total{task="works",outcome="success"}'))).toBeGreaterThan(1)
   expect(Number(valueOf(text, 'svc_job_runs_total{task="fails",outcome="failure"}'))).toBeGreaterThan(0)
   expect(valueOf(text, 'svc_job_runs_total{task="works",outcome="failure"}')).toBe('0')
-  expect(valueOf(text, 'svc_job_last_success_timestamp_seconds{task="fails"}')).toBeNull()
+  for (const task of ['fails', 'hangs']) {
+    const since = Number(valueOf(text, `svc_job_last_success_timestamp_seconds{task="${task}"}`))
+    expect([task, since >= before, since <= Date.now() / 1000]).toEqual([task, true, true])
+  }
   expect(valueOf(text, 'svc_database_up')).toBe('1')
   expect(valueOf(text, 'svc_pending{queue="prompts"}')).toBe('0')
   expect(valueOf(text, 'svc_sandbox_boots{for="sessions",state="waiting"}')).toBe('0')

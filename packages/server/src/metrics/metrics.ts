@@ -56,10 +56,11 @@ export class Metrics {
   })
   readonly #jobSuccess = new Gauge({
     name: 'svc_job_last_success_timestamp_seconds',
-    help: 'When a background job last succeeded.',
+    help: 'When a background job last succeeded, and until its first success, when its first run began.',
     labelNames: ['task'],
     registers: [this.registry],
   })
+  readonly #begunJobs = new Set<string>()
 
   /** The boot queues of this process, by purpose. */
   readonly boots = new Map<string, BootQueue>()
@@ -93,6 +94,13 @@ export class Metrics {
   forwardedAnswer(server: string, seconds: number): void {
     this.forwarded(server, 'answered')
     this.#forwardedSeconds.observe({ server }, seconds)
+  }
+
+  /** A job that hangs in its first run has a series, too, so that alerts see it. */
+  jobBegins(task: string): void {
+    if (this.#begunJobs.has(task)) return
+    this.#begunJobs.add(task)
+    this.#jobSuccess.setToCurrentTime({ task })
   }
 
   jobRun(task: string, outcome: 'success' | 'failure', seconds: number): void {

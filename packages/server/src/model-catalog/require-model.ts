@@ -37,6 +37,7 @@ function requireSome({ config }: Pick<Deps, 'config'>, catalog: ModelCatalog): v
       `An owner of this server sets one at ${config.publicUrl}${modelPagePath},`,
       'or on its machine: svc self-host env set SVC_LLM_UPSTREAM_URL=<url> SVC_LLM_UPSTREAM_KEY=<key> SVC_LLM_MODEL=<name>, for a server of svc self-host start.',
       'A server that npm start, a service or a container runs has these settings in its own environment.',
+      `To try the service without one, choose the demo model, which is a script: svc sessions new --model ${scriptedModelName} --prompt 'Show me'`,
     ].join(' '),
   })
 }

@@ -124,7 +124,7 @@ async function refusalOf(done: Promise<unknown>): Promise<string | null> {
 
 /** git shows its users the text of a status report, but only the number of an HTTP error. Other clients read the error. */
 async function refuseBeforehand(
-  deps: Pick<Deps, 'config'>,
+  deps: Pick<Deps, 'config' | 'disk'>,
   c: AppContext,
   { project, repository, quota }: { project: AuthorizedProject; repository: Repository; quota: PushQuota },
 ): Promise<void> {

@@ -3,6 +3,7 @@ import { type Quotas, quotaSettings, type QuotaSetting, ServiceError, sizeText }
 import { overBeforehand, type OverQuota, type PushQuota, type Repository } from '@svc/git'
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
+import type { DiskWatch } from '../storage/disk-watch.ts'
 import type { ProjectRow } from './store.ts'
 
 const names = Object.keys(quotaSettings) as QuotaSetting[]
@@ -44,12 +45,16 @@ export function pushQuota(
     storeBytes: repositoryBytes,
     otherBytes: unfinishedBytes,
     hasRoom: () => !deps.disk.isLow,
-    refusal: (over) => `${refusalOf(over, { repositoryBytes, pushBytes })}`,
+    refusal: (over) => refusalOf(over, { repositoryBytes, pushBytes }, deps.disk),
   }
 }
 
 /** One line each: git shows it after `remote:` and in its status report. */
-function refusalOf(over: OverQuota, { repositoryBytes, pushBytes }: Pick<Quotas, 'repositoryBytes' | 'pushBytes'>) {
+function refusalOf(
+  over: OverQuota,
+  { repositoryBytes, pushBytes }: Pick<Quotas, 'repositoryBytes' | 'pushBytes'>,
+  disk: DiskWatch,
+) {
   const used = `The repository uses ${sizeText(over.usedBytes)} of its ${sizeText(repositoryBytes)}`
   switch (over.kind) {
     case 'push':
@@ -57,18 +62,18 @@ function refusalOf(over: OverQuota, { repositoryBytes, pushBytes }: Pick<Quotas,
     case 'store':
       return `quota_exceeded: this push does not fit. ${used}. Nothing was changed; leave large files out, delete branches that are not needed, or ask for a higher quota.`
     case 'disk':
-      return diskLow
+      return diskLow(disk)
     default:
       return over.kind satisfies never
   }
 }
 
-const diskLow =
-  'The disk of this server is almost full, so it accepts no new work. Nothing was changed; try again when its operator has freed space.'
+const diskLow = ({ server }: DiskWatch) =>
+  `The disk of ${server} is almost full, so it accepts no new work. Nothing was changed; try again when its operator has freed space.`
 
 /** For clients that read HTTP answers. */
-function quotaExceeded(over: OverQuota, quotas: Quotas): ServiceError {
-  return new ServiceError('quota_exceeded', refusalOf(over, quotas).replace(/^quota_exceeded: t/, 'T'), {
+function quotaExceeded(over: OverQuota, quotas: Quotas, disk: DiskWatch): ServiceError {
+  return new ServiceError('quota_exceeded', refusalOf(over, quotas, disk).replace(/^quota_exceeded: t/, 'T'), {
     detail: {
       used_bytes: over.usedBytes,
       limit_bytes: over.kind === 'push' ? quotas.pushBytes : quotas.repositoryBytes,
@@ -78,10 +83,10 @@ function quotaExceeded(over: OverQuota, quotas: Quotas): ServiceError {
 
 /** Throws before anything is written when so many bytes cannot fit. */
 export async function requireFit(
-  { config }: Pick<Deps, 'config'>,
+  { config, disk }: Pick<Deps, 'config' | 'disk'>,
   of: { project: Pick<ProjectRow, 'settings'>; repository: Repository; quota: PushQuota; bytes: number },
 ): Promise<void> {
   const over = await overBeforehand(of.repository, of.quota, of.bytes)
-  if (over?.kind === 'disk') throw new ServiceError('unavailable', diskLow)
-  if (over !== null) throw quotaExceeded(over, quotasOf(config, of.project))
+  if (over?.kind === 'disk') throw new ServiceError('unavailable', diskLow(disk))
+  if (over !== null) throw quotaExceeded(over, quotasOf(config, of.project), disk)
 }

@@ -263,7 +263,7 @@ describe('questions without an answer', () => {
   test('expires when the session stops, and refuses it to the runtime', async () => {
     const { session, question, reply } = await asking()
     expect((await app.request('POST', app.path(session.session_id, 'stop'))).status).toBe(200)
-    const reason = 'The session ended before the question was answered.'
+    const reason = 'The sandbox of the session ended before the question was answered.'
     expect((await list(session))[0]).toMatchObject({ status: 'expired', answer: null, reason })
     expect(await reply).toEqual({ kind: 'replied', body: { reply: 'reject', message: reason } })
     expect(await waitingFor(session)).toBeNull()

@@ -20,7 +20,7 @@ export function storageRoutes(deps: Deps): Mounted[] {
         largestProjects(deps, query.projects),
       ])
       const { totalBytes: total_bytes, freeBytes: free_bytes, minFreeBytes: min_free_bytes } = disk
-      return { disk: { total_bytes, free_bytes, min_free_bytes }, database_bytes, kept, projects }
+      return { server: deps.home, disk: { total_bytes, free_bytes, min_free_bytes }, database_bytes, kept, projects }
     }),
   ]
 }

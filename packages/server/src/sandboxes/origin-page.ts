@@ -47,6 +47,9 @@ export function refusalWords({ noun, addressHint }: OriginWords, refusal: Refusa
 
 export const reloads = { text: 'This page reloads in two seconds.', again: 2 }
 
+/** Why this server does not have what runs. */
+export const comingBack = 'Its server has just started, or its project has just moved to another one.'
+
 export function unframeableWords(program: string): Message {
   return {
     code: 'forbidden',

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import type { Deps } from '../deps.ts'
-import { handledElsewhere } from '../deadline.ts'
+import { handledElsewhere, withDeadline } from '../deadline.ts'
 import { liveAgain } from '../fleet/store.ts'
 import { pause } from '../pause.ts'
 import { deleteEarlierInstances, deleteInstance, type Instance, recordHeartbeat, recordLock } from './instance-store.ts'
@@ -9,7 +9,7 @@ import { watchInstances } from './watch-instances.ts'
 const heartbeatMs = 5_000
 /** Between two attempts to replace a lost connection. */
 const retryMs = 250
-/** A connection that does not answer within this time counts as lost. */
+/** A connection that does not answer within this time counts as lost, and a heartbeat as not recorded. */
 const answerMsMax = 5_000
 
 type InstanceDeps = Pick<Deps, 'config' | 'db' | 'disk' | 'instanceId' | 'locks' | 'heartbeat' | 'now' | 'serverName'>
@@ -42,6 +42,11 @@ export async function startHeartbeat(
   const earlier = await deleteEarlierInstances(deps.db, instance)
   if (earlier.length > 0) deps.log.info({ instances: earlier }, 'earlier servers of this data folder have ended')
   let isSilent = false
+  const beat = async () => {
+    await recordHeartbeat(deps.db, instance, deps)
+    if (peerUrl !== null && (await liveAgain(deps.db, serverName, config.replica !== 'none')))
+      deps.log.warn('the projects of this server were taken over while it was paused; it goes on without them')
+  }
   const beating = (async () => {
     while (!over.signal.aborted) {
       await Promise.race([connection.lost, pause(heartbeatMs, over.signal)])
@@ -49,9 +54,8 @@ export async function startHeartbeat(
         if (over.signal.aborted) return
         if (connection.isLost()) connection = await holdLock(deps, instance)
         await connection.prove()
-        await recordHeartbeat(deps.db, instance, deps)
-        if (peerUrl !== null && (await liveAgain(deps.db, serverName, config.replica !== 'none')))
-          deps.log.warn('the projects of this server were taken over while it was paused; it goes on without them')
+        // Not as long as the pool waits for an answer: for that time, the others would take this server for dead.
+        await withDeadline(beat(), answerMsMax, noAnswer)
         deps.heartbeat.recorded()
         if (isSilent) deps.log.info('heartbeat recorded again')
         isSilent = false
@@ -69,9 +73,19 @@ export async function startHeartbeat(
       over.abort()
       await Promise.all([beating, watching])
       connection.release()
-      await deleteInstance(deps.db, deps.instanceId)
+      // While the database is away, the rest has to end all the same.
+      await deleteInstance(deps.db, deps.instanceId).catch((error: unknown) =>
+        deps.log.warn(
+          { err: error },
+          'failed to remove the entry of this server from the database; other servers see by its lock that it has ended',
+        ),
+      )
     },
   }
+}
+
+function noAnswer(): never {
+  throw new Error(`The database did not answer within ${answerMsMax} ms.`)
 }
 
 interface LockedConnection {
@@ -83,7 +97,18 @@ interface LockedConnection {
   release(): void
 }
 
-/** On a connection of its own: one of the pool would have to wait while others use all of them. */
+const lockKey = `hashtextextended('svc instance ' || $1::uuid::text, 0)`
+const takeLock = `select pg_advisory_lock(${lockKey})`
+/** Ends the backend that has the lock of this process, other than the one that asks. */
+const endHolder = `select pg_terminate_backend(pid) from pg_locks
+  where locktype = 'advisory' and mode = 'ExclusiveLock' and granted and pid <> pg_backend_pid()
+    and database = (select oid from pg_database where datname = current_database()) and objsubid = 1
+    and (classid::bigint << 32 | objid::bigint) = ${lockKey}`
+
+/**
+ * On a connection of its own: one of the pool would have to wait while others use all of them. PostgreSQL keeps the one
+ * before it, and its lock, until TCP gets through a network that was cut: that takes up to a minute.
+ */
 async function holdLock(deps: InstanceDeps, instance: Instance): Promise<LockedConnection> {
   const { db, locks, heartbeat } = deps
   const client = new pg.Client(locks.options)
@@ -108,9 +133,10 @@ async function holdLock(deps: InstanceDeps, instance: Instance): Promise<LockedC
     const config: pg.QueryConfig & { query_timeout: number } = { text, values, query_timeout: answerMsMax }
     return orLose(client.query(config))
   }
-  // Another server holds it only for the moment in which it checks whether it is free.
   await orLose(client.connect())
-  await query(`select pg_advisory_lock(hashtextextended('svc instance ' || $1::uuid::text, 0))`, [instance.instanceId])
+  await query(endHolder, [instance.instanceId])
+  // Another server holds it only for the moment in which it checks whether it is free.
+  await query(takeLock, [instance.instanceId])
   await orLose(recordLock(db, instance, deps))
   heartbeat.lockTaken()
   return { lost: lost.promise, isLost: () => isLost, prove: () => query('select 1', []), release: () => lose() }

@@ -189,7 +189,7 @@ function jobsOfRepositories(deps: Deps): Job[] {
       name: 'reconcile checks',
       scope: 'home',
       everyMs: 1_000,
-      wakeOn: ['check_runs', 'server_instances'],
+      wakeOn: ['check_runs', 'projects', 'server_instances'],
       idleMs,
       run: () => deps.checks.reconcile(),
     },
@@ -322,7 +322,15 @@ function jobsOfHomes(deps: Deps): Job[] {
     },
     { name: 'balance servers', scope: 'any server', everyMs: 20_000, run: () => balanceServers(deps) },
     { name: 'test sandboxes', scope: 'own sandboxes', everyMs: 60_000, run: () => recordOwnSandboxes(deps) },
-    { name: 'remove moved copies', scope: 'own disk', everyMs: 600_000, run: () => removeCopies(deps) },
+    {
+      name: 'remove moved copies',
+      scope: 'own disk',
+      everyMs: 5_000,
+      // A move that was cancelled or failed leaves the target what it has copied.
+      wakeOn: ['project_moves'],
+      idleMs: 600_000,
+      run: () => removeCopies(deps),
+    },
   ]
 }
 

@@ -56,6 +56,7 @@ async function runForEver(
       await pause(job.everyMs, signal)
       continue
     }
+    metrics.jobBegins(job.name)
     const started = performance.now()
     const seconds = () => (performance.now() - started) / 1000
     let next: Next = 'again'

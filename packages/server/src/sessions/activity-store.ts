@@ -1,4 +1,5 @@
 /** SQL on the activity of sessions: turns, idle time and stop reasons. */
+import { count } from '@svc/contract/count'
 import { sql } from 'kysely'
 import { isAtHome } from '../db/home.ts'
 import { updateRow, updateRows } from '../db/rows.ts'
@@ -84,7 +85,7 @@ export async function idleSessions(
 /** Requests the stop of a session that was idle that long, unless it became active meanwhile. */
 export async function markIdle(db: DbOrTransaction, sessionId: string, { kind, minutes }: IdleLimit): Promise<boolean> {
   const hours = Math.round(minutes / 60)
-  const long = minutes === 1 ? '1 minute' : hours < 2 ? `${minutes} minutes` : `${hours} hours`
+  const long = hours < 2 ? count(minutes, 'minute') : count(hours, 'hour')
   const { numUpdatedRows } = await db
     .updateTable('project_sessions')
     .set({

@@ -227,7 +227,7 @@ describe('a database that refuses to record it', () => {
     const begun = (await getSessionById(deps.db, body.session_id))!
     expect(await becomeRunning(deps, begun, { sandboxId, firstPrompt: 'begin' })).toBe(true)
     expect((await getSessionById(deps.db, body.session_id))?.initial_prompt_delivered_at).not.toBe(null)
-    await beginAgain(deps, begun, { status: 'error', error: 'The database was unavailable.' })
+    await beginAgain(deps, begun, { error: 'The database was unavailable.', hasMoved: false })
     delete driver.options.bootMs
     expect((await getSessionById(deps.db, body.session_id))?.initial_prompt_delivered_at).toBe(null)
     await driver.crash(sandboxId)

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { rm } from 'node:fs/promises'
 import pino from 'pino'
-import { defaultDataDir } from '../config.ts'
+import { defaultDataDir, defaultMasterKeyFile } from '../config.ts'
 import { updateRows } from '../db/rows.ts'
 import { makeTestApp, type TestApp } from '../testing.ts'
 import { greet, wordsOnLeft } from './banner.ts'
@@ -10,7 +10,7 @@ const hooks = { rememberOwner: async () => null, knownSettings: async () => [] }
 let app: TestApp
 beforeAll(async () => {
   app = await makeTestApp({ serverName: 'ada' })
-}, 60_000)
+}, 120_000)
 afterAll(() => app.close())
 
 test('the first lines name the server and its address for the others, where there are several', async () => {
@@ -40,7 +40,8 @@ test('a server whose disk lacks repositories of its projects names them at its s
 test('the command that ends what goes on names the settings of this server', () => {
   const { config } = app.deps
   const left = { sessions: 1, apps: 0, checks: 0 }
-  const usual = { ...config, databaseUrl: null, peerUrl: null, dataDir: defaultDataDir() }
+  const paths = { dataDir: defaultDataDir(), masterKeyFile: defaultMasterKeyFile() }
+  const usual = { ...config, ...paths, databaseUrl: null, peerUrl: null }
   expect(wordsOnLeft(usual, left, './svc')).toContain('To end it: ./svc self-host stop --sessions\n')
   const apart = { ...usual, dataDir: '/srv/copy' }
   expect(wordsOnLeft(apart, left, './svc')).toContain(`To end it: SVC_DATA_DIR='/srv/copy' ./svc self-host stop`)
@@ -50,8 +51,9 @@ test('the command that ends what goes on names the settings of this server', () 
     peerUrl: 'https://10.0.0.7',
     publicUrl: 'https://svc.example',
     dataDir: "/srv/ada's",
+    masterKeyFile: '/srv/master.key',
   }
   expect(wordsOnLeft(several, left, './svc')).toContain(
-    `To end it: SVC_DATA_DIR='/srv/ada'\\''s' DATABASE_URL="$DATABASE_URL" SVC_PUBLIC_URL='https://svc.example' SVC_PEER_URL='https://10.0.0.7' ./svc self-host stop --sessions\n`,
+    `To end it: SVC_DATA_DIR='/srv/ada'\\''s' SVC_MASTER_KEY_FILE='/srv/master.key' DATABASE_URL="$DATABASE_URL" SVC_PUBLIC_URL='https://svc.example' SVC_PEER_URL='https://10.0.0.7' ./svc self-host stop --sessions\n`,
   )
 })

@@ -1,10 +1,11 @@
+import { count } from '@svc/contract/count'
 import type { SandboxDriver } from '@svc/sandbox'
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { ensureOwner } from '../accounts/first-start.ts'
 import { makeOwnerLink } from '../accounts/sign-in/owner-link.ts'
 import { hasDashboardSessions } from '../auth/dashboard-session.ts'
-import { type Config, defaultDataDir } from '../config.ts'
+import { type Config, defaultDataDir, defaultMasterKeyFile } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { defaultModel, modelCatalog } from '../model-catalog/catalog.ts'
 import { modelPagePath } from '../model-catalog/require-model.ts'
@@ -104,10 +105,11 @@ function whatStops({ sandboxes, config }: Deps, command: string): string[] {
 }
 
 /** With the settings that find this server, also once it is stopped. The shell that started it has the URL, which holds a password. */
-function selfHostCommand({ databaseUrl, dataDir }: Config, command: string, words: string, more = ''): string {
-  const isUsual = dataDir === defaultDataDir()
+function selfHostCommand(config: Config, command: string, words: string, more = ''): string {
+  const { databaseUrl, dataDir, masterKeyFile } = config
   const settings = [
-    ...(isUsual ? [] : [`SVC_DATA_DIR=${quoted(dataDir)} `]),
+    ...(dataDir === defaultDataDir() ? [] : [`SVC_DATA_DIR=${quoted(dataDir)} `]),
+    ...(masterKeyFile === defaultMasterKeyFile() ? [] : [`SVC_MASTER_KEY_FILE=${quoted(masterKeyFile)} `]),
     ...(databaseUrl === null ? [] : ['DATABASE_URL="$DATABASE_URL" ']),
   ]
   return `${settings.join('')}${more}${command} self-host ${words}`
@@ -128,8 +130,8 @@ export function wordsOnLeft(
   left: { sessions: number; apps: number; checks: number },
   command: string,
 ): string {
-  const counts = Object.entries(left).flatMap(([noun, count]) =>
-    count === 0 ? [] : [`${count} ${count === 1 ? noun.slice(0, -1) : noun}`],
+  const counts = Object.entries(left).flatMap(([nouns, number]) =>
+    number === 0 ? [] : [count(number, nouns.slice(0, -1))],
   )
   if (counts.length === 0) return ''
   const what = new Intl.ListFormat('en').format(counts)

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { MoveReport } from '@svc/contract/daemon/operator-reports'
 import { refuseUnfinishedRestore } from '../backup/restore-mark.ts'
 import type { Config } from '../config.ts'
 import { dataMajor } from '../db/embedded/data.ts'
@@ -13,18 +14,13 @@ import { layTables } from '../db/migrate.ts'
 import { connect, type End } from '../db/move/connect.ts'
 import type { Progress } from '../db/move/copy.ts'
 import { examineSource, lockSource, requireOneHome } from '../db/move/examine.ts'
-import { moveData, type Moved } from '../db/move/move-data.ts'
+import { moveData } from '../db/move/move-data.ts'
 import { dayOf, readMove, writeMove } from '../db/move/state.ts'
 import { isDatabaseUnavailable } from '../db/unavailable.ts'
 import { startIn } from './embedded-end.ts'
 import { lockDataFolder } from './folder-lock.ts'
 import { makeDataDir } from './run-dir.ts'
 import { StartupError } from './startup-error.ts'
-
-export interface MoveReport extends Moved {
-  /** The folder to which an embedded database of an earlier move was renamed. */
-  set_aside: string | null
-}
 
 type OnProgress = (progress: Progress) => void
 

@@ -5,13 +5,13 @@ import type { Project } from '@svc/contract'
 import pg from 'pg'
 import { withDeadline } from '../deadline.ts'
 import { Shutdown } from './shutdown.ts'
-import { type BootedServer, makeTestServers } from './testing-server.ts'
+import { type BootedServer, bootServer, makeTestServers } from './testing-server.ts'
 
 let servers: Awaited<ReturnType<typeof makeTestServers>>
 beforeAll(async () => {
   servers = await makeTestServers()
-}, 60_000)
-afterAll(() => servers.close(), 60_000)
+}, 120_000)
+afterAll(() => servers.close(), 120_000)
 
 /** The exit code, or null when the server still runs after the time in which its supervisor would kill it. */
 async function terminate({ child }: BootedServer): Promise<number | null> {
@@ -76,7 +76,7 @@ test('a server that is asked to end ends in time although callers and a git host
   } finally {
     silent.close()
   }
-}, 60_000)
+}, 120_000)
 
 test('a server that is asked to end during its start ends in time', async () => {
   // The migrating process of another server holds this lock.
@@ -97,7 +97,52 @@ test('a server that is asked to end during its start ends in time', async () => 
   } finally {
     await client.end()
   }
-}, 90_000)
+}, 120_000)
+
+/** Passes connections on to the database until it is cut. */
+async function serveDatabase(url: string) {
+  const { host, port } = new pg.Client({ connectionString: url })
+  const sockets = new Set<Socket>()
+  const proxy = createServer((from) => {
+    const to = connect(host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port })
+    for (const socket of [from, to]) {
+      sockets.add(socket)
+      socket.on('error', () => socket.destroy())
+      socket.on('close', () => sockets.delete(socket))
+    }
+    from.pipe(to).pipe(from)
+  })
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  const through = new URL(url)
+  through.searchParams.delete('host')
+  through.host = `127.0.0.1:${(proxy.address() as AddressInfo).port}`
+  return {
+    url: through.href,
+    cut() {
+      proxy.close()
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
+
+test('a server that is asked to end while its database is away ends in time, and says what it could not record', async () => {
+  const database = await serveDatabase(servers.databaseUrl)
+  const children: Bun.Subprocess[] = []
+  try {
+    const place = { ...servers, databaseUrl: database.url, env: { SVC_DATA_DIR: join(servers.dir, 'away') } }
+    const server = await bootServer(place, (child) => children.push(child))
+    expect(server.url).not.toBeNull()
+    database.cut()
+    expect(await terminate(server)).toBe(0)
+    const log = await server.errors()
+    expect(log).not.toContain('not everything has ended')
+    expect(log).toContain('failed to remove the entry of this server from the database')
+    expect(JSON.parse(log.trimEnd().split('\n').at(-1)!)).toMatchObject({ msg: 'stopped' })
+  } finally {
+    database.cut()
+    for (const child of children) child.kill('SIGKILL')
+  }
+}, 120_000)
 
 test('what does not end by the deadline is named, and the process exits', async () => {
   const lines: object[] = []
@@ -115,4 +160,16 @@ test('what does not end by the deadline is named, and the process exits', async 
     1,
     [{ unfinished: 'the database' }],
   ])
+})
+
+test('a part that fails to end is logged, and the end goes on without an exit by the deadline', async () => {
+  const lines: object[] = []
+  const exited = Promise.withResolvers<number>()
+  const log = { info() {}, error: (fields: object) => void lines.push(fields) }
+  const shutdown = new Shutdown({ log: log as never, exit: exited.resolve, endMs: 200 })
+  shutdown.begin('SIGTERM')
+  const err = new Error('the database is away')
+  await shutdown.drain('sessions', Promise.reject(err))
+  shutdown.over()
+  expect([await exited.promise, lines]).toEqual([0, [{ err, part: 'sessions' }]])
 })

@@ -18,6 +18,7 @@ export class Shutdown {
   readonly #pending = new Set<string>()
   readonly #options: ShutdownOptions
   #beganAt = 0
+  #deadline: Timer | undefined
 
   constructor(options: ShutdownOptions) {
     this.#options = options
@@ -32,7 +33,7 @@ export class Shutdown {
     if (this.signal.aborted) return this.signal.reason === reason
     this.#beganAt = performance.now()
     this.#options.log.info({ signal: reason }, 'stopping')
-    setTimeout(() => this.#exit(), this.#options.endMs ?? endMsMax).unref()
+    this.#deadline = setTimeout(() => this.#exit(), this.#options.endMs ?? endMsMax).unref()
     this.#stopping.abort(reason)
     return true
   }
@@ -51,15 +52,19 @@ export class Shutdown {
     }
   }
 
-  /** The same for work of callers, agents and foreign hosts. The end goes on without what takes longer than its share. */
+  /** The same for work of callers, agents and foreign hosts. The end goes on without what fails, or takes longer than its share. */
   async drain(name: string, work: Promise<unknown>): Promise<void> {
     const spentMs = this.signal.aborted ? performance.now() - this.#beganAt : 0
-    await withDeadline(this.wait(name, work), Math.max(0, drainMsMax - spentMs), () => null)
+    const ended = work.catch((error: unknown) =>
+      this.#options.log.error({ err: error, part: name }, 'a part of the server failed to end; the others go on'),
+    )
+    await withDeadline(this.wait(name, ended), Math.max(0, drainMsMax - spentMs), () => null)
   }
 
   /** Call when everything is closed. Work that the end did not wait for, such as a git of a cut request, does not keep the process. */
   over(): void {
     if (this.#pending.size > 0) return this.#exit()
+    clearTimeout(this.#deadline)
     this.#options.log.info('stopped')
     setTimeout(() => this.#end(0), leaveMs).unref()
   }
@@ -67,7 +72,7 @@ export class Shutdown {
   #exit(): void {
     const unfinished = [...this.#pending]
     this.#options.log.error(
-      { unfinished: unfinished.join(', ') || 'nothing that has a name' },
+      { unfinished: unfinished.join(', ') || 'a step of the start, or an open connection' },
       'the server exits although not everything has ended; the next start continues the work',
     )
     this.#end(1)

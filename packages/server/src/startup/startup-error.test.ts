@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { execFileSync } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { TLSSocket } from 'node:tls'
+import { makeCertificate } from '@svc/git/testing'
 import { migrate } from '../db/migrate.ts'
 import { startupLine } from './startup-error.ts'
 
@@ -17,20 +17,19 @@ test('a database that does not answer during the start is one line for the opera
 })
 
 let dir: string
+const certified = makeCertificate('db.example')
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'svc-database-tls-'))
-  const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '5', '-subj', '/CN=db.example']
-  execFileSync('openssl', [...request, '-keyout', join(dir, 'key'), '-out', join(dir, 'cert')], { stdio: 'ignore' })
+  await writeFile(join(dir, 'cert'), certified.cert)
 })
 afterAll(() => rm(dir, { recursive: true }))
 
 /** Answers the request for TLS as PostgreSQL does. */
 async function lineOf(answer: 'S' | 'N', parameters: string): Promise<string | null> {
-  const [key, cert] = await Promise.all([readFile(join(dir, 'key')), readFile(join(dir, 'cert'))])
   const server: Server = createServer((socket) => {
     socket.once('data', () => {
       socket.write(answer)
-      if (answer === 'S') new TLSSocket(socket, { isServer: true, key, cert }).on('error', () => socket.destroy())
+      if (answer === 'S') new TLSSocket(socket, { isServer: true, ...certified }).on('error', () => socket.destroy())
     })
     socket.on('error', () => socket.destroy())
   })

@@ -4,8 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeToken } from '@svc/contract'
+import type { MoveReport } from '@svc/contract/daemon/operator-reports'
 import { createTestDatabase, withClient } from '../db/testing-cluster.ts'
-import type { MoveReport } from './move-database.ts'
 import { bootServer } from './testing-server.ts'
 
 const main = JSON.stringify(join(import.meta.dir, '../main.ts'))

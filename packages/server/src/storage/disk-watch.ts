@@ -20,13 +20,22 @@ export class DiskWatch {
   freeBytes = Number.MAX_SAFE_INTEGER
   minFreeBytes = 0
   totalBytes = 0
+  /** How answers name the server whose disk it is: several servers may have passed the request on. */
+  readonly server: string
   readonly #config: Pick<Config, 'dataDir' | 'diskFreeBytesMin'>
   readonly #log: Logger
   readonly #measure: Measure
   #timer: NodeJS.Timeout | null = null
   #wasLow = false
 
-  constructor(input: { config: Pick<Config, 'dataDir' | 'diskFreeBytesMin'>; log: Logger; measure?: Measure }) {
+  /** `home`: the name of this server among several. */
+  constructor(input: {
+    config: Pick<Config, 'dataDir' | 'diskFreeBytesMin'>
+    log: Logger
+    home?: string | null
+    measure?: Measure
+  }) {
+    this.server = input.home ?? 'this server'
     this.#config = input.config
     this.#log = input.log
     this.#measure = input.measure ?? measureFileSystem
@@ -77,7 +86,7 @@ export async function measureFileSystem(dir: string): Promise<DiskSpace> {
 /** Refuses what would fill the disk. Reading, merging and stopping use the space that is left. */
 export function requireDiskRoom({ disk }: { disk: DiskWatch }): void {
   if (!disk.isLow) return
-  throw new ServiceError('unavailable', 'The disk of this server is almost full, so it accepts no new work.', {
+  throw new ServiceError('unavailable', `The disk of ${disk.server} is almost full, so it accepts no new work.`, {
     hint: 'Its operator must free space in the data folder. Reading and merging still work.',
     detail: { retry_after_seconds: 60, waiting_for: 'operator' },
   })

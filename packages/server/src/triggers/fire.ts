@@ -2,30 +2,13 @@
 import { errorClass, ServiceError } from '@svc/contract'
 import type { Caller } from '../auth/actor.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
-import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
 import { getProject } from '../projects/store.ts'
-import { createSession } from '../sessions/create/create.ts'
+import { createSession, type CreateSessionDeps } from '../sessions/create/create.ts'
 import { recordFired, recordSkipped, recordWaiting, type SlotRow, takeOrphanedSlot } from './store.ts'
 import { refuseTooManyWebhookSessions } from './webhook/limit-store.ts'
 
-export type FireDeps = Pick<
-  Deps,
-  | 'db'
-  | 'config'
-  | 'home'
-  | 'disk'
-  | 'keyring'
-  | 'localLocks'
-  | 'replicas'
-  | 'redaction'
-  | 'now'
-  | 'newId'
-  | 'instanceId'
-  | 'log'
-  | 'sessions'
-  | 'warm'
->
+export type FireDeps = CreateSessionDeps
 
 export type Fired = { kind: 'fired'; sessionId: string } | { kind: 'waits' | 'skipped'; error: ServiceError }
 

@@ -19,6 +19,9 @@ test('a slot on a server without a model fails with that reason, also when fired
   const fired = await app.request<{ code: string; hint: string }>('POST', app.of('nightly', 'fire'), { body: {} })
   expect([fired.status, fired.body.code]).toEqual([409, 'no_model'])
   expect(fired.body.hint).toContain('/settings/model')
+  expect(fired.body.hint).toEndWith(
+    "without one, choose the demo model, which is a script: svc sessions new --model svc-scripted-demo --prompt 'Show me'",
+  )
 })
 
 test('a trigger with an unknown model fails with the available models', async () => {

@@ -341,9 +341,10 @@ describe('svc cr diff', () => {
 describe('svc cr open', () => {
   test('cr open needs only a title in a sandbox', async () => {
     await using service = startService()
-    const { code, stdout } = await svc(['cr', 'open', '--title', 'Add a greeting'], { service, env: sandbox })
+    const { code, stdout, stderr } = await svc(['cr', 'open', '--title', 'Add a greeting'], { service, env: sandbox })
     expect(code).toBe(0)
     expect(stdout).toContain('#3\topen\tAdd a greeting')
+    expect(stderr).toContain('svc cr diff 3 · only a user can merge: svc cr merge 3')
     const [request] = service.of('openChangeRequest')
     expect(request!.body).toEqual({ title: 'Add a greeting', head_ref: ids.session, session_id: ids.session })
     expect(request!.headers.get('idempotency-key')).toMatch(/^[0-9a-f-]{36}$/)
@@ -408,6 +409,7 @@ describe('svc cr open', () => {
     expect(asText.code).toBe(0)
     expect(asText.stderr).toContain('no commits ahead of main')
     expect(asText.stderr).toContain('#2 with the same head is also open')
+    expect(asText.stderr).toContain('svc cr diff 3 · svc cr merge 3')
     const asJson = await svc([...args, '--json'], { service, env })
     expect(asJson.json()).toMatchObject({ number: 3 })
     expect(asJson.stderr).toContain('{"warning":"greeting has no commits ahead of main')

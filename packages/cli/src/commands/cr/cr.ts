@@ -2,6 +2,7 @@ import { isDraft } from '@svc/contract/schemas/change-request-moves'
 import type { ChangeRequest } from '@svc/sdk'
 import { command } from '../../arguments/command.ts'
 import { uuid } from '../../arguments/find-one.ts'
+import { quote } from '../../arguments/shell-word.ts'
 import { limitFlag } from '../../arguments/limit.ts'
 import { openPage, projectPage, webFlag } from '../../browser/dashboard.ts'
 import type { Context } from '../../context.ts'
@@ -98,6 +99,7 @@ export const show = command({
     const preview =
       cr.status === 'open' ? await at.get('/merge-preview', { query: { include: 'collisions,effects' } }) : null
     const checks = await getChecksIfKnown(at)
+    const lost = cr.status === 'merged' ? await lostMerge(ctx, cr) : null
     const reviews = flags.comments ? (await at.get('/reviews')).reviews : null
     const { out } = ctx
     if (out.json)
@@ -106,8 +108,10 @@ export const show = command({
         merge_preview: preview,
         checks,
         ...(reviews === null ? {} : { reviews }),
+        ...(lost === null ? {} : { merge_lost: lost }),
       })
     printChangeRequest(ctx, cr)
+    if (lost !== null) printLostMerge(ctx, cr, lost)
     if (reviews !== null) printReviews(ctx, reviews)
     if (preview === null) return
     if (checks !== null && checks.state !== 'none') {
@@ -131,6 +135,23 @@ export const show = command({
       out.note(`${ctx.next(`svc cr diff ${cr.number}`)} · ${ctx.next(`svc cr merge ${cr.number}`)}`)
   },
 })
+
+/** Null: it is where it was merged, as far as the service knows. */
+async function lostMerge({ project }: Context, { cr_id, number }: ChangeRequest) {
+  const { summaries } = await project.get('/change-requests', { query: { number, include: 'summary' } })
+  return summaries?.[cr_id]?.merge_lost ?? null
+}
+
+/** The command that opens a new change request of the same branches. */
+export function openAgain({ head_ref, base_ref }: Pick<ChangeRequest, 'head_ref' | 'base_ref'>): string {
+  return `svc cr open --head ${quote(head_ref)} --base ${quote(base_ref)} --fill`
+}
+
+function printLostMerge({ out, next }: Context, cr: ChangeRequest, { server, at }: { server: string; at: string }) {
+  out.line()
+  out.warn(`Its merge was lost when ${server} was taken over (${out.time(at)}): ${cr.base_ref} does not have it.`)
+  out.note(`To merge it again: ${next(openAgain(cr))}`)
+}
 
 function printChangeRequest({ out }: Pick<Context, 'out'>, cr: ChangeRequest): void {
   out.line(bold(`#${cr.number} ${cr.title}`))

@@ -1,3 +1,4 @@
+import { count } from '@svc/contract/count'
 import type { ChangeRequest, MergePreview } from '@svc/sdk'
 import { isDraft } from '@svc/contract/schemas/change-request-moves'
 import { cyan, dim, green, type Piece, red, yellow } from '../../terminal/output.ts'
@@ -27,8 +28,7 @@ export function previewLines(
   const files = preview.conflicts
   if (of?.missing_ref != null)
     return { verdict: red(`the branch ${of.missing_ref} was deleted; push it again, or close this`), files: [] }
-  if (!preview.can_merge)
-    return { verdict: red(`conflicts in ${files.length} file${files.length === 1 ? '' : 's'}`), files }
+  if (!preview.can_merge) return { verdict: red(`conflicts in ${count(files.length, 'file')}`), files }
   if (preview.is_up_to_date)
     return { verdict: yellow('nothing to merge: the base has every commit of the head'), files: [] }
   if (preview.can_fast_forward) return { verdict: green('clean: fast-forward'), files: [] }

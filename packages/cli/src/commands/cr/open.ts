@@ -97,9 +97,8 @@ export const open = command({
     else out.table([cr], changeRequestColumns(ctx))
     for (const warning of [...warnings, ...(await openWarnings(ctx.project, cr))]) out.warn(warning)
     const next = ['show', 'diff', 'merge'].map((verb) => ctx.next(`svc cr ${verb} ${cr.number}`))
-    const last = flags.draft
-      ? `when it is ready: ${ctx.next(`svc cr ready ${cr.number}`)}`
-      : `only a user can merge: ${next[2]}`
+    const merge = env.SVC_SESSION_ID ? `only a user can merge: ${next[2]}` : next[2]
+    const last = flags.draft ? `when it is ready: ${ctx.next(`svc cr ready ${cr.number}`)}` : merge
     out.note(`${next[0]} · ${next[1]} · ${last}`)
   },
 })

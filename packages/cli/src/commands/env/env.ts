@@ -1,3 +1,4 @@
+import { count } from '@svc/contract/count'
 import { refuseSecretName } from '@svc/contract/schemas/secret-name'
 import { randomUUID } from 'node:crypto'
 import { open, readFile, rename, stat, unlink } from 'node:fs/promises'
@@ -34,12 +35,7 @@ export const pull = command({
     if (given === '-') return out.json ? out.document({ path: null, names }) : out.block(text)
     await write(path, given, text, flags.force)
     if (out.json) return out.document({ path, names })
-    out.line(
-      green('✓ '),
-      'Wrote ',
-      bold(given),
-      `: ${names.length} ${names.length === 1 ? 'name' : 'names'}, no values`,
-    )
+    out.line(green('✓ '), 'Wrote ', bold(given), `: ${count(names.length, 'name')}, no values`)
     await warnIfTracked(ctx, path, given)
     out.note(`Fill in the values; ${ctx.next(`svc env push --from ${quote(given)}`)} uploads them.`)
   },

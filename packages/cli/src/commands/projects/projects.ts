@@ -1,3 +1,4 @@
+import { count } from '@svc/contract/count'
 import { ServiceError } from '@svc/contract/errors'
 import { sizeText } from '@svc/contract/schemas/quotas'
 import type { Project, ProjectDeletion } from '@svc/sdk'
@@ -9,7 +10,6 @@ import { findLinkPath, removeLink } from '../../config/link-file.ts'
 import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
 import { confirm } from '../../terminal/ask.ts'
-import { count } from '../../terminal/count.ts'
 import { bold, dim, green } from '../../terminal/output.ts'
 import { findDeleted, projectNamed, resolveProject } from './find.ts'
 

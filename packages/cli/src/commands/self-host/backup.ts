@@ -1,5 +1,15 @@
 /** Backups of a server on this machine. The server's own program makes them, beside a running server or without one. */
 import { resolve } from 'node:path'
+import { count } from '@svc/contract/count'
+import type {
+  BackupList,
+  BackupReport,
+  CheckReport,
+  MissingRepository,
+  RestoreRefused,
+  RestoreReport,
+  ResumeReport,
+} from '@svc/contract/daemon/operator-reports'
 import { isS3Address } from '@svc/contract/schemas/backup-address'
 import { sizeText } from '@svc/contract/schemas/quotas'
 import { command } from '../../arguments/command.ts'
@@ -13,38 +23,7 @@ import { dataDirOf, serverEnvironment } from '../../self-host/environment.ts'
 import { freePortFrom } from '../../self-host/free-port.ts'
 import { selfHostFile } from '../../self-host/self-host-file.ts'
 import { readSettings } from '../../self-host/settings.ts'
-import { count } from '../../terminal/count.ts'
 import { bold, dim, green, red, yellow } from '../../terminal/output.ts'
-
-interface Missing {
-  project_id: string
-  slug?: string
-  /** The other server that has it; unset: this one. */
-  home?: string
-  reason: string
-}
-
-interface BackedUp {
-  backup_id: string
-  created_at: string
-  place: string
-  encrypted: boolean
-  made_key: boolean
-  tables: number
-  rows: number
-  repositories: number
-  added_bytes: number
-  missing: Missing[]
-  removed: string[]
-  backups: number
-  damaged: Damaged[]
-}
-
-/** A backup whose manifest cannot be used. */
-interface Damaged {
-  backup_id: string
-  says: string
-}
 
 export const backup = command({
   summary: 'Back up your server to a folder, an S3 bucket or one file, while it runs or while it is stopped',
@@ -63,7 +42,7 @@ export const backup = command({
       kind: 'text',
       value: 'key-file',
       summary:
-        'Encrypt it for this age key. The file is made if it is missing; a file with only the age1… recipient works',
+        'Encrypt it for this age key (default: that of SVC_BACKUP_KEY_FILE). The file is made if it is missing; a file with only the age1… recipient works',
       names: 'file',
     },
     keep: {
@@ -96,7 +75,7 @@ export const backup = command({
       keep: flags.keep ?? null,
       claim: flags.claim,
     }
-    const done = await askWithProgress<BackedUp>(ctx, '--backup', {
+    const done = await askWithProgress<BackupReport>(ctx, '--backup', {
       input,
       otherwise: 'The backup was interrupted. Earlier ones are whole; run the command again.',
     })
@@ -115,7 +94,11 @@ export const backup = command({
         ],
       ])
       if (done.made_key)
-        out.warn(`${input.keyFile} opens these backups. Keep a copy of it apart from them: without it they are lost.`)
+        out.warn(`${done.key_file} opens these backups. Keep a copy of it apart from them: without it they are lost.`)
+      if (!done.encrypted && (await serverEnvironment(ctx)).SVC_BACKUP_KEY_FILE)
+        out.warn(
+          `This backup is not encrypted, although SVC_BACKUP_KEY_FILE is set: ${done.place} has plain backups. Choose another place for encrypted ones.`,
+        )
       for (const { backup_id, says } of done.damaged)
         out.warn(`The backup ${backup_id} is damaged, so no unused packs were removed: ${says}`)
       out.note('The master key is not in it. Keep a copy of SVC_MASTER_KEY_FILE apart from the backups.')
@@ -124,7 +107,7 @@ export const backup = command({
   },
 })
 
-function refuseMissing({ out }: Context, missing: Missing[]): void {
+function refuseMissing({ out }: Context, missing: MissingRepository[]): void {
   const ours = missing.filter(({ home }) => home === undefined)
   const elsewhere = missing.filter(({ home }) => home !== undefined)
   if (elsewhere.length > 0 && !out.json) {
@@ -146,28 +129,12 @@ function refuseMissing({ out }: Context, missing: Missing[]): void {
   )
 }
 
-function homesOf(missing: Missing[]): string {
+function homesOf(missing: MissingRepository[]): string {
   return [...new Set(missing.flatMap(({ home }) => home ?? []))].toSorted().join(', ')
 }
 
-function listMissing(out: Context['out'], missing: Missing[], mark = red('✗ ')): void {
+function listMissing(out: Context['out'], missing: MissingRepository[], mark = red('✗ ')): void {
   for (const { project_id, slug, reason } of missing) out.line(mark, `${slug ?? project_id}: ${reason}`)
-}
-
-interface Listed {
-  place: string
-  backups: {
-    backup_id: string
-    created_at: string
-    server_version: string
-    rows: number
-    repositories: number
-    added_bytes: number
-    encrypted: boolean
-    missing: number
-    master_key_ids: string[]
-  }[]
-  damaged: Damaged[]
 }
 
 export const backups = command({
@@ -187,7 +154,7 @@ export const backups = command({
   ],
   async run(ctx, { args, flags }) {
     const { out } = ctx
-    const listed = await askWithProgress<Listed>(ctx, '--list-backups', {
+    const listed = await askWithProgress<BackupList>(ctx, '--list-backups', {
       input: { place: placeOf(args.place), verify: flags.verify },
       otherwise: 'The backups could not be listed.',
     })
@@ -203,7 +170,7 @@ export const backups = command({
   },
 })
 
-function showBackups({ out }: Context, listed: Listed): void {
+function showBackups({ out }: Context, listed: BackupList): void {
   if (listed.backups.length + listed.damaged.length === 0) return out.note(`No complete backup in ${listed.place} yet.`)
   for (const each of listed.backups)
     out.line(
@@ -215,25 +182,6 @@ function showBackups({ out }: Context, listed: Listed): void {
       dim(`  svc ${each.server_version}, master key ${each.master_key_ids.join(' or ')}`),
     )
   for (const { backup_id, says } of listed.damaged) out.line(red('✗ '), bold(backup_id), `: ${says}`)
-}
-
-interface Restored {
-  backup_id: string
-  created_at: string
-  data_dir: string
-  database: string
-  tables: number
-  rows: number
-  repositories: number
-  stopped_sessions: number
-  others: { place: string; backup_id: string; created_at: string; repositories: number }[]
-  missing: Missing[]
-  /** By name. */
-  purged: { slug: string }[]
-}
-
-interface NotRestored {
-  lacking: Missing[]
 }
 
 export const restore = command({
@@ -277,7 +225,7 @@ export const restore = command({
   ],
   async run(ctx, { args, flags }) {
     const { out } = ctx
-    const done = await askWithProgress<Restored | NotRestored>(ctx, '--restore', {
+    const done = await askWithProgress<RestoreReport | RestoreRefused>(ctx, '--restore', {
       input: {
         places: args.place.map(placeOf),
         backupId: flags.backup ?? null,
@@ -301,7 +249,7 @@ export const restore = command({
   },
 })
 
-function refuseLacking({ out }: Context, lacking: Missing[]): never {
+function refuseLacking({ out }: Context, lacking: MissingRepository[]): never {
   if (!out.json) listMissing(out, lacking)
   const homes = homesOf(lacking)
   throw new Refusal(
@@ -314,7 +262,7 @@ function refuseLacking({ out }: Context, lacking: Missing[]): never {
   )
 }
 
-function showRestored({ out }: Context, done: Restored): void {
+function showRestored({ out }: Context, done: RestoreReport): void {
   out.line(green('✓ '), 'Restored: ', bold(done.backup_id), dim(`  of ${out.time(done.created_at)}`))
   out.fields([
     ['data', done.data_dir],
@@ -361,11 +309,6 @@ async function settingsOfAnother({ configPath, io }: Context, environment: Recor
   return own === dataDirOf(environment) ? null : saved
 }
 
-interface Resumed {
-  resumed: boolean
-  held: { backup_id: string; backup_created_at: string } | null
-}
-
 export const resume = command({
   summary: 'Let a restored server act again: sessions, triggers, webhooks, channels, apps and checks',
   about: [
@@ -375,7 +318,7 @@ export const resume = command({
   examples: ['svc self-host resume', 'SVC_DATA_DIR=/srv/svc svc self-host resume --json'],
   async run(ctx) {
     const { out } = ctx
-    const done = await askServerProgram<Resumed>(ctx, '--resume', {
+    const done = await askServerProgram<ResumeReport>(ctx, '--resume', {
       ms: 0,
       otherwise: 'The server could not be resumed.',
     })
@@ -412,13 +355,6 @@ async function untilLifted(ctx: Context): Promise<void> {
     await sleep(lookEveryMs, ctx.io.signal)
 }
 
-interface Checked {
-  projects: number
-  repositories: number
-  disagreements: { kind: string; project_id: string | null; says: string }[]
-  elsewhere: { projects: number; homes: string[] }
-}
-
 export const check = command({
   summary: 'Compare the database, the repositories and the stored work of your server, and show what disagrees',
   about: [
@@ -429,7 +365,7 @@ export const check = command({
   examples: ['svc self-host check', 'svc self-host check --json'],
   async run(ctx) {
     const { out } = ctx
-    const found = await askWithProgress<Checked>(ctx, '--check', {
+    const found = await askWithProgress<CheckReport>(ctx, '--check', {
       input: {},
       otherwise: 'The check was interrupted.',
     })

@@ -1,10 +1,11 @@
 /** The copies of repositories on other servers, and the end of a server for good. */
+import { count } from '@svc/contract/count'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
 import { confirm } from '../../terminal/ask.ts'
-import { count } from '../../terminal/count.ts'
 import { bold, dim, green, red, yellow } from '../../terminal/output.ts'
+import { openAgain } from '../cr/cr.ts'
 import { warnNotRunning } from './servers.ts'
 
 type Reply = Awaited<ReturnType<typeof request>>
@@ -14,7 +15,7 @@ export const takeOver = command({
   summary: 'Give the projects of a server that is gone for good a new home',
   about: [
     'For several servers on one database. Each project goes to the server that keeps the copy of its repository. Sessions of the server that is gone become stopped and can be started again with their saved work. Refused while that server runs.',
-    'A project whose copy lacks acknowledged changes stays where it is, and the command lists them; --accept-loss takes it without them. Run the command again after you started a server that was needed. Exit code 1 if a project was not taken.',
+    'A project whose copy lacks acknowledged changes stays where it is, and the command lists them; --accept-loss takes it without them. A change request whose merge is lost stays merged, and the command names it. Run the command again after you started a server that was needed. Exit code 1 if a project was not taken.',
     "Needs an owner of the server's first account.",
   ],
   scope: 'host',
@@ -64,7 +65,7 @@ function request(ctx: Context, server: string, body: { accept_loss: boolean; aft
   return ctx.api.post('/v1/servers/{serverName}/take-over', { path: { serverName: server }, body })
 }
 
-function show({ out }: Context, server: string, projects: Taken[]): void {
+function show({ out, next }: Context, server: string, projects: Taken[]): void {
   if (projects.length === 0) return out.line(green('✓ '), `${server} is the home of no project`)
   for (const project of projects) {
     out.line(...lineOf(project, server))
@@ -73,8 +74,18 @@ function show({ out }: Context, server: string, projects: Taken[]): void {
         '    ',
         dim(`${ref}: ${acknowledged.slice(0, 12)} was acknowledged; the copy has ${copy?.slice(0, 12) ?? 'nothing'}`),
       )
+    const isTaken = project.outcome === 'taken'
+    for (const lost of lostOf(project)) {
+      const { number, title, base_ref } = lost
+      const loss = isTaken ? `is not in ${base_ref}` : `would not be in ${base_ref}`
+      out.line('    ', yellow('! '), bold(`#${number} ${title}`), ` was merged, and ${loss}.`)
+      if (isTaken) out.line('      To merge it again: ', next(`${openAgain(lost)} --project ${project.slug}`))
+    }
   }
 }
+
+/** Servers of earlier versions name none. */
+const lostOf = ({ lost_merges = [] }: Partial<Taken>) => lost_merges
 
 function lineOf({ slug, outcome, server, error, is_stale }: Taken, gone: string) {
   const stale = is_stale ? ' Its copy is older than the recorded changes, so more may be lost than is listed.' : ''
@@ -135,16 +146,27 @@ export const copies = command({
     }
     const lacking = found.projects.filter((each) => !isBeingMade(each))
     if (lacking.length === 0) return
+    const gone = await stoppedHomes(ctx, lacking)
     const stopped = lacking.map(stoppedKeeper).filter((name) => name !== null)
-    if (!out.json) warnNotRunning(ctx, [...new Set(stopped)])
-    const hasFailed = lacking.some(({ error }) => error)
+    if (!out.json) warnNotRunning(ctx, [...new Set([...gone, ...stopped])])
+    const others = lacking.filter(({ home }) => home === null || !gone.includes(home))
+    const hasFailed = others.some(({ error }) => error)
     throw new Refusal('not_available', `${count(lacking.length, 'project')} without a current copy.`, {
       hint: hasFailed
         ? 'The home tries again and again. Mend the reason on the server that it names; its log has more.'
-        : 'A running home makes one as soon as another server that keeps copies runs.',
+        : others.length === 0
+          ? 'Their home does not run: start it, or take it over.'
+          : 'A running home makes one as soon as another server that keeps copies runs.',
     })
   },
 })
+
+/** A home that does not run makes no copy, whichever other servers run. */
+async function stoppedHomes({ api }: Context, lacking: { home: string | null }[]): Promise<string[]> {
+  const { servers } = await api.get('/v1/servers', { query: {} })
+  const names = servers.filter(({ running }) => !running).map(({ name }) => name)
+  return names.filter((name) => lacking.some(({ home }) => home === name))
+}
 
 type Uncopied = Pick<Awaited<ReturnType<typeof readCopies>>['projects'][number], 'replica' | 'behind' | 'being_made'>
 

@@ -125,7 +125,10 @@ async function requireValid(
 ): Promise<readonly SettingsProblem[]> {
   const before = (await readSettings(ctx)) ?? {}
   const env = withSaved(ctx, { ...before, ...changes })
-  const [problemsBefore = [], problems = []] = await examineSettings(ctx, [withSaved(ctx, before), env])
+  const followLinks = ['SVC_BACKUP_DIR', 'SVC_DATA_DIR'].some((name) => Object.hasOwn(changes, name))
+  const [problemsBefore = [], problems = []] = await examineSettings(ctx, [withSaved(ctx, before), env], {
+    followLinks,
+  })
   const earlier = new Set(problemsBefore.map(({ says }) => says))
   const found = problems.filter(({ says }) => !earlier.has(says))
   if (found.length === 0) return problems.filter(({ names }) => names.some((name) => Object.hasOwn(before, name)))

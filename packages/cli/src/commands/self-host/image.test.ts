@@ -9,6 +9,6 @@ test('self-host image refuses a name that no engine accepts, before it writes an
     expect(stderr).toContain('lower-case letters')
   }
   // The folder is missing.
-  const accepted = await image('registry.example:5000/team/svc_a-b:0.7.0', '/nowhere/svc.tar')
+  const accepted = await image('registry.example:5000/team/svc_a-b:0.8.0', '/nowhere/svc.tar')
   expect(accepted.stderr).not.toContain('No image can have the name')
 })

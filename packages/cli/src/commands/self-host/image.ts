@@ -29,7 +29,7 @@ export const image = command({
   },
   examples: [
     'svc self-host image --output svc-image.tar',
-    'svc self-host image --output svc-image.tar --name registry.example/svc:0.7.0',
+    'svc self-host image --output svc-image.tar --name registry.example/svc:0.8.0',
   ],
   async run(ctx, { flags }) {
     if (flags.output === undefined)
@@ -37,7 +37,7 @@ export const image = command({
     if (flags.name !== undefined && !imageName.test(flags.name))
       throw new UsageError(`No image can have the name ${JSON.stringify(flags.name)}`, {
         hint: 'A name has lower-case letters, digits, dots, dashes, underscores and slashes, perhaps a registry with its port in front, and a tag after a colon.',
-        next: ['svc self-host image --output svc-image.tar --name registry.example/svc:0.7.0'],
+        next: ['svc self-host image --output svc-image.tar --name registry.example/svc:0.8.0'],
       })
     const more = [resolve(flags.output), ...(flags.name === undefined ? [] : [flags.name])]
     const written = await askServerProgram<Written>(ctx, '--sandbox-image', {

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import type { MoveReport } from '@svc/contract/daemon/operator-reports'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
@@ -10,16 +11,6 @@ import { readSettings, writeSettings } from '../../self-host/settings.ts'
 import { runningServer } from '../../self-host/state.ts'
 import { bold, green } from '../../terminal/output.ts'
 import { valueOrStdin } from '../../terminal/read-stdin.ts'
-
-interface Moved {
-  move_id: string
-  from: string
-  to: string
-  finished_earlier: boolean
-  tables: number
-  rows: number
-  set_aside: string | null
-}
 
 export const moveDatabase = command({
   summary: 'Move the data of your stopped server to another PostgreSQL, or back into the embedded one',
@@ -68,11 +59,11 @@ async function refuseWhileRunning(ctx: Context): Promise<void> {
   })
 }
 
-async function move(ctx: Context, to: string): Promise<Moved> {
+async function move(ctx: Context, to: string): Promise<MoveReport> {
   const { out } = ctx
   out.passing('Connecting')
   try {
-    return await askServerProgram<Moved>(ctx, '--move-database', {
+    return await askServerProgram<MoveReport>(ctx, '--move-database', {
       ms: 0,
       input: to,
       otherwise: 'The move was interrupted. Nothing is lost: run the command again.',
@@ -106,7 +97,10 @@ async function saveUrl(ctx: Context, url: string | null): Promise<Saved> {
   return { in: await writeSettings(ctx, { DATABASE_URL: url }), other: null }
 }
 
-function show({ out }: Context, { from, to, finished_earlier: isFinished, rows, tables, set_aside: aside }: Moved) {
+function show(
+  { out }: Context,
+  { from, to, finished_earlier: isFinished, rows, tables, set_aside: aside }: MoveReport,
+) {
   const what = isFinished
     ? 'The data had moved already'
     : `Moved ${rows.toLocaleString('en')} rows of ${tables} tables, all compared`

@@ -1,29 +1,43 @@
 import { existsSync } from 'node:fs'
+import { count } from '@svc/contract/count'
+import type { RotationReport } from '@svc/contract/daemon/operator-reports'
 import {
   type DatabaseInfo,
   type DoctorFinding,
   type DoctorReport,
   driversAlone,
-  type ServerInfo,
 } from '@svc/contract/daemon/owner-socket'
 import { command } from '../../arguments/command.ts'
-import { trustHint } from '../../api.ts'
 import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
-import { askExamination, askOwnerLink, askServerIn, askSilent } from '../../self-host/ask-owner-link.ts'
+import { askExamination, askOwnerLink, askSilent } from '../../self-host/ask-owner-link.ts'
 import { askServerProgram } from '../../self-host/ask-program.ts'
-import { askReady, tryReady } from '../../self-host/ask-ready.ts'
+import {
+  askRunning,
+  type Found,
+  noteContinue,
+  noteTrouble,
+  notResponding,
+  silentMs,
+  troubleOf,
+} from '../../self-host/ask-running.ts'
 import { changedSettings, warnOfChanges } from '../../self-host/changed-settings.ts'
 import { dataDirOf, logOf, serverEnvironment } from '../../self-host/environment.ts'
 import { writeSettings } from '../../self-host/settings.ts'
-import { problemsOfNextStart, warnOfInvalid, withoutInvalid } from '../../self-host/invalid-settings.ts'
+import {
+  findingOfBroken,
+  problemsOfNextStart,
+  warnOfBroken,
+  warnOfInvalid,
+  withoutBrokenLines,
+  withoutInvalid,
+} from '../../self-host/invalid-settings.ts'
 import { folderHolder } from '../../self-host/folder-holder.ts'
 import { lastFailure } from '../../self-host/log-lines.ts'
 import { startedServer } from '../../self-host/serving-server.ts'
 import { isPaused, leftServer, runningServer, type ServerState } from '../../self-host/state.ts'
 import { leftRunning } from '../../self-host/what-runs.ts'
 import { askSettings } from '../../self-host/wizard.ts'
-import { count } from '../../terminal/count.ts'
 import { bold, dim, green, type Piece, red, type Styled, yellow } from '../../terminal/output.ts'
 
 export const configure = command({
@@ -66,19 +80,14 @@ export const status = command({
   summary: 'Show whether your server is running, its URL and its data folder',
   scope: 'nothing',
   examples: ['svc self-host status', 'svc self-host status --json'],
-  async run(ctx) {
+  async run(given) {
+    const { ctx, broken } = await withoutBrokenLines(given)
     const { out } = ctx
     const { started, server, silent, changed } = await findServer(ctx)
     if (silent !== null) return showSilent(ctx, silent)
     const left = server === null ? await leftServer(ctx) : null
-    const [answer, info] =
-      server === null ? [null, null] : await Promise.all([tryReady(server), askServerIn(server.data_dir, silentMs)])
-    const untrusted = answer !== null && 'untrusted' in answer ? answer.untrusted : null
-    const atUrl = answer === null || 'untrusted' in answer ? null : answer
-    const paused = server !== null && atUrl === null && (await isPaused(server.pid))
-    const own = server === null || atUrl !== null || paused ? null : await askAtOwnPort(server, info)
-    const database = info?.database ?? null
-    const ready = atUrl ?? own?.ready ?? null
+    const answers = server === null ? null : await askRunning(server, silentMs)
+    const { atUrl = null, ready = null, own = null, paused = false, database = null } = answers ?? {}
     // The settings that a server runs with are valid.
     const invalid = server === null || changed.length > 0 ? await problemsOfNextStart(ctx) : []
     const stopped = server === null ? await whyStopped(ctx, left) : null
@@ -86,28 +95,21 @@ export const status = command({
       return out.document({
         ...{ running: server !== null, ready: atUrl !== null, paused, facts: ready },
         last_error: stopped?.error ?? null,
-        server: server === null ? null : { ...info, ...server },
+        server: server === null ? null : { ...answers?.info, ...server },
         answers_at: own?.url ?? null,
         ...{ started_by_self_host: started !== null, left },
         ...{ changed_settings: changed.map(({ name }) => name), setting_changes: changed },
-        invalid_settings: invalid.map(({ says }) => says),
+        invalid_settings: [...(broken === null ? [] : [broken.message]), ...invalid.map(({ says }) => says)],
       })
-    if (server === null) {
+    if (server === null || answers === null) {
       await showStopped(ctx, left, stopped!)
+      warnOfBroken(ctx, broken)
       return warnOfInvalid(ctx, invalid)
     }
-    const starting = server.url === null && !paused ? yellow('starting') : null
+    const starting = server.url === null && !paused && ready === null ? yellow('starting') : null
+    const trouble = troubleOf(answers)
     out.fields([
-      [
-        'server',
-        untrusted !== null
-          ? distrusted
-          : own !== null
-            ? unreached
-            : ready !== null
-              ? green('running')
-              : (starting ?? notResponding(paused, database)),
-      ],
+      ['server', starting ?? (trouble === null ? green('running') : yellow(trouble))],
       ['address', server.url],
       ['process', String(server.pid)],
       ['started', started === null ? 'not started by svc self-host' : out.time(started.started_at)],
@@ -124,62 +126,20 @@ export const status = command({
       ['database', database === null ? null : databaseWords(database)],
       ['log', started?.log ?? null],
     ])
+    warnOfBroken(ctx, broken)
     warnOfChanges(ctx, changed)
     await warnOfInvalid(ctx, invalid)
-    if (paused) noteContinue(ctx, server.pid)
     if (starting !== null) out.note(lookAgain)
-    if (database !== null && database.problem !== null)
-      out.note(
-        `Until its database answers, the server refuses requests (503). To examine it: ${ctx.next('svc self-host doctor')}`,
-      )
-    noteAddress(ctx, { url: server.url, untrusted, own })
+    noteTrouble(ctx, server, answers)
   },
 })
-
-/** Why its public address does not lead to it from here. */
-function noteAddress(
-  { out }: Context,
-  { url, untrusted, own }: { url: string | null; untrusted: string | null; own: { url: string } | null },
-): void {
-  if (untrusted !== null)
-    out.note(`The certificate of ${url} is not trusted by this client: ${untrusted}. ${trustHint}`)
-  else if (own !== null)
-    out.note(
-      `The server answers at ${own.url}, its own port. Look at the balancer or proxy of ${url}, and whether this machine reaches that address.`,
-    )
-}
-
-const distrusted = yellow('running, and the certificate of its public address is not trusted here')
-
-const unreached = yellow('running, but its public address does not answer')
-
-const lookAgain = 'Look again in a moment. If it stays so, its log says why.'
-
-/** Past a balancer or proxy that is not there yet, or is down. */
-async function askAtOwnPort(server: Pick<ServerState, 'url'>, info: ServerInfo | null) {
-  const url = info?.own_url ?? null
-  if (url === null || url === server.url) return null
-  const ready = await askReady({ url })
-  return ready === null ? null : { url, ready }
-}
-
-function notResponding(paused: boolean, database: DatabaseInfo | null = null): Styled {
-  if (paused) return yellow('paused by a signal')
-  return yellow(
-    database === null || database.problem === null
-      ? 'running, but not responding'
-      : 'running, but its database does not answer',
-  )
-}
 
 function databaseWords({ kind, address, problem }: DatabaseInfo): Piece[] {
   const name = kind === 'embedded' ? 'embedded PostgreSQL' : `PostgreSQL ${address}`
   return problem === null ? [name] : [`${name}  `, red(problem)]
 }
 
-function noteContinue({ out }: Context, pid: number): void {
-  out.note(`To continue it: kill -CONT ${pid}`)
-}
+const lookAgain = 'Look again in a moment. If it stays so, its log says why.'
 
 /** Something else than `svc self-host` started it, and it holds its data folder without an answer. */
 async function showSilent(ctx: Context, dataDir: string): Promise<void> {
@@ -192,7 +152,7 @@ async function showSilent(ctx: Context, dataDir: string): Promise<void> {
       ...{ started_by_self_host: false, left: null, changed_settings: [], setting_changes: [] },
     })
   out.fields([
-    ['server', notResponding(paused)],
+    ['server', yellow(notResponding(paused))],
     ['process', pid === null ? null : String(pid)],
     ['started', 'not started by svc self-host'],
     ['data', dataDir],
@@ -221,20 +181,19 @@ async function showStopped(ctx: Context, left: ServerState | null, why: { log: s
   out.note(`Next: ${ctx.next('svc self-host start')}`)
 }
 
-type Found = Pick<ServerState, 'pid' | 'url' | 'data_dir'> & { program?: string }
-
 /** Finds the server by its state file, or by the socket of its data folder, and the settings that its next start changes. */
 async function findServer(ctx: Context) {
   const started = await startedServer(ctx)
   const found: Found | { silentIn: string } | null = started ?? (await askSilent(ctx, silentMs))
   const isSilent = found !== null && 'silentIn' in found
   const server = isSilent ? null : found
-  const changed = server === null ? [] : await changedSettings(ctx, { pid: server.pid, state: started })
+  // A line that cannot be parsed may have any setting, so nothing is known of the next start.
+  const changed =
+    server === null || ctx.skipsBrokenLines === true
+      ? []
+      : await changedSettings(ctx, { pid: server.pid, state: started })
   return { started, server, silent: isSilent ? found.silentIn : null, changed }
 }
-
-/** A server that works answers at once, also on a busy machine. */
-const silentMs = 3_000
 
 const doctorMs = 60_000
 
@@ -251,11 +210,13 @@ export const doctor = command({
   ],
   scope: 'nothing',
   examples: ['svc self-host doctor', 'svc self-host doctor --json'],
-  async run(ctx) {
+  async run(given) {
+    const { ctx, broken } = await withoutBrokenLines(given)
     const { out } = ctx
     const { server, silent, changed } = await findServer(ctx)
     const ofServer = server === null ? null : await askExamination(server.data_dir, silentMs)
-    const ofMachine = await examineMachine(ctx, ofServer === null ? [] : [driversAlone])
+    const examined = await examineMachine(ctx, ofServer === null ? [] : [driversAlone])
+    const ofMachine = broken === null ? examined : withBroken(examined, broken)
     const report = ofServer === null ? ofMachine : withOtherDrivers(ofServer, ofMachine)
     const isUnanswered = ofServer === null && (server !== null || silent !== null)
     if (isUnanswered) out.warn('The running server gave no findings. These are of the settings of the next start:')
@@ -301,6 +262,10 @@ async function examineMachine(ctx: Context, more: string[]): Promise<DoctorRepor
   }
 }
 
+function withBroken({ groups, ...report }: DoctorReport, broken: Refusal): DoctorReport {
+  return { ...report, groups: [{ name: 'settings file', findings: [findingOfBroken(broken)] }, ...groups] }
+}
+
 /** A server examines only the driver that it uses. */
 function withOtherDrivers(ofServer: DoctorReport, { drivers, groups }: DoctorReport): DoctorReport {
   const others = drivers.filter(({ name }) => name !== ofServer.driver)
@@ -321,17 +286,6 @@ function showFinding({ out, next }: Context, { name, state, says, mend }: Doctor
 
 /** A thousand projects take a second; starting the database first takes longer. */
 const rotateMs = 600_000
-
-interface Rotation {
-  finished_earlier: boolean
-  master_key_id: string
-  previous_master_key_ids: string[]
-  previous_master_key_files: string[]
-  master_key_file: string
-  projects: number
-  moved: number
-  servers: number
-}
 
 export const rotateKey = command({
   summary: 'Replace the master key, whether your server is running or not',
@@ -357,10 +311,7 @@ export const rotateKey = command({
     out.fields([
       ['file', rotation.master_key_file],
       ['earlier key', rotation.previous_master_key_files.join(', ') || null],
-      [
-        'checked',
-        `${projects} ${projects === 1 ? 'project' : 'projects'}${moved > 0 ? `, ${moved} moved below the root key` : ''}`,
-      ],
+      ['checked', `${count(projects, 'project')}${moved > 0 ? `, ${moved} moved below the root key` : ''}`],
       ['servers', rotation.servers === 0 ? 'none runs' : `${rotation.servers} running, which go on`],
     ])
     out.note(
@@ -374,8 +325,8 @@ export const rotateKey = command({
   },
 })
 
-async function rotate(ctx: Context): Promise<Rotation> {
-  return await askServerProgram<Rotation>(ctx, '--rotate-key', {
+async function rotate(ctx: Context): Promise<RotationReport> {
+  return await askServerProgram<RotationReport>(ctx, '--rotate-key', {
     ms: rotateMs,
     otherwise: 'The master key could not be replaced.',
   })

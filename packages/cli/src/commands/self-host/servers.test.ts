@@ -2,7 +2,10 @@ import { expect, test } from 'bun:test'
 import { ServiceError } from '@svc/contract/errors'
 import { ids, now, startService, svc } from '../../testing.ts'
 
-const project = { error: null, project_id: ids.project, slug: 'app', server: 'server-2', missing: [], is_stale: false }
+const project = {
+  ...{ error: null, project_id: ids.project, slug: 'app', server: 'server-2' },
+  ...{ missing: [], is_stale: false, lost_merges: [] },
+}
 
 test('self-host take-over goes on until every project was looked at, and says where each is', async () => {
   let asked = 0
@@ -35,6 +38,32 @@ test('self-host take-over lists what would be lost, and exits with 1', async () 
   expect(stdout).toContain('acknowledged changes would be lost. --accept-loss takes it without them.')
   expect(stdout).toContain('refs/heads/main: aaaaaaaaaaaa was acknowledged; the copy has nothing')
   expect(stderr).toContain('1 of 1 project has no new home yet')
+})
+
+test('self-host take-over names the change requests whose merge is lost, and how to merge them again', async () => {
+  const lost = { cr_id: ids.cr, number: 4, title: 'Feature', base_ref: 'main', head_ref: 'feat' }
+  const of = { ...project, lost_merges: [lost] }
+  await using service = startService({
+    takeOverServer: ({ body }: { body: unknown }) => ({
+      server: 'server-1',
+      projects: [
+        { ...of, outcome: JSON.stringify(body).includes('true') ? ('taken' as const) : ('would-lose' as const) },
+      ],
+      remaining: 0,
+    }),
+  })
+  const words = ['self-host', 'take-over', 'server-1', '--yes']
+  const refused = await svc(words, { service })
+  expect([refused.code, refused.stdout]).toEqual([
+    1,
+    expect.stringContaining('! #4 Feature was merged, and would not be in main.\n'),
+  ])
+  const taken = await svc([...words, '--accept-loss'], { service })
+  expect([taken.code, taken.stdout]).toEqual([
+    0,
+    expect.stringContaining('! #4 Feature was merged, and is not in main.\n'),
+  ])
+  expect(taken.stdout).toContain('svc cr open --head feat --base main --fill --project app')
 })
 
 test('self-host take-over of a server without copies says to start it again if its disk is intact', async () => {
@@ -73,7 +102,10 @@ test('self-host copies shows what lacks a copy, and exits with 1', async () => {
     { ...of, slug: 'other', replica: 'server-3', behind: 0 },
     { ...of, slug: 'late', replica: 'server-2', behind: 3, error: 'server-2 answered: full' },
   ]
-  await using service = startService({ listUncopiedProjects: () => ({ mode: 'sync' as const, count: 5, projects }) })
+  await using service = startService({
+    listUncopiedProjects: () => ({ mode: 'sync' as const, count: 5, projects }),
+    listServers: () => ({ servers: [] }),
+  })
   const { code, stdout, stderr } = await svc(['self-host', 'copies'], { service })
   expect(code).toBe(1)
   expect(stderr.split('svc self-host take-over server-3')).toHaveLength(2)
@@ -84,6 +116,24 @@ test('self-host copies shows what lacks a copy, and exits with 1', async () => {
   expect(stdout).toEndWith('! late: the last attempt to copy it failed: server-2 answered: full\n')
   expect(stderr).toContain('5 projects without a current copy')
   expect(stderr).toContain('Mend the reason on the server that it names')
+})
+
+test('self-host copies says to start or to take over a home that does not run', async () => {
+  const of = { project_id: ids.project, replica: null, behind: null, being_made: false, error: null }
+  await using service = startService({
+    listUncopiedProjects: () => ({
+      ...{ mode: 'sync' as const, count: 1 },
+      projects: [{ ...of, slug: 'website', home: 'server-9' }],
+    }),
+    listServers: () => ({ servers: [{ ...draining, name: 'server-9', running: false, projects: 1 }] }),
+  })
+  const { code, stderr } = await svc(['self-host', 'copies'], { service })
+  expect(code).toBe(1)
+  expect(stderr).toContain(
+    'server-9 does not run. Start it again, or if it is gone for good: svc self-host take-over server-9',
+  )
+  expect(stderr).toContain('Their home does not run: start it, or take it over.')
+  expect(stderr).not.toContain('A running home makes one')
 })
 
 test('self-host copies shows copies that are being made, which is no error', async () => {
@@ -239,6 +289,25 @@ test('self-host move --wait prints each phase once, and goes on after the server
   expect(lines.slice(1)).toEqual(['copying', `copied: ${waits_for}`, 'frozen', ''])
 })
 
+test('self-host move --wait follows a move to the same server that runs already, and no other', async () => {
+  let asked = 0
+  await using service = startService({
+    moveProject: () => {
+      throw new ServiceError('conflict', 'This project is moving already.')
+    },
+    getProjectHome: () =>
+      ++asked % 2 === 1
+        ? { server: 'server-1', move }
+        : { server: 'server-2', move: { ...move, phase: 'done' as const, ended_at } },
+  })
+  const followed = await svc(['self-host', 'move', 'website', 'server-2', '--wait'], { service })
+  expect([followed.code, followed.stdout, asked]).toEqual([0, '✓ website is at server-2\n', 2])
+  for (const args of [['server-3', '--wait'], ['server-2']]) {
+    const refused = await svc(['self-host', 'move', 'website', ...args], { service })
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('This project is moving already.')])
+  }
+})
+
 test('self-host move --wait fails with the reason when the project stays', async () => {
   await using service = startService({
     moveProject: () => ({ server: 'server-1', move }),
@@ -269,6 +338,33 @@ test('self-host drain says of a server that does not answer what it cannot do, a
   expect((await drain({ reachable: true }, '--off')).stderr).not.toContain('server-1 does not')
 })
 
+test('self-host drain says whose clock it waits for, once', async () => {
+  const drain = async (clocks: { of: number | null; others: (number | null)[] }, ...flags: string[]) => {
+    let left = 3
+    await using service = startService({
+      drainServer: () => ({ name: 'server-1', draining: true }),
+      listServers: () => ({
+        servers: [
+          { ...draining, projects: Math.max(0, --left), clock_ahead_seconds: clocks.of },
+          ...others.map((each, n) => ({ ...each, clock_ahead_seconds: clocks.others[n]! })),
+        ],
+      }),
+    })
+    const { code, stderr } = await svc(['self-host', 'drain', 'server-1', ...flags], { service })
+    expect(code).toBe(0)
+    return stderr.split('\n').filter((line) => line.includes('The clock of'))
+  }
+  for (const flags of [[], ['--wait']]) {
+    expect(await drain({ of: -300, others: [null, null] }, ...flags)).toEqual([
+      '! The clock of server-1 is 300 seconds behind that of the database, so the drain waits until it is right. Synchronize it on that machine: timedatectl set-ntp true',
+    ])
+    expect(await drain({ of: null, others: [90, 90] }, ...flags)).toEqual([
+      expect.stringContaining('The clock of server-2 is 90 seconds ahead of that of the database, so the drain waits'),
+    ])
+    expect(await drain({ of: null, others: [90, null] }, ...flags)).toEqual([])
+  }
+})
+
 test('self-host drain --off names the moves that go on, and how to end them', async () => {
   const move = {
     ...{ move_id: ids.session, project_id: ids.project, project_slug: 'website', from: 'server-1', to: 'server-2' },
@@ -293,7 +389,7 @@ test('self-host drain --wait ends with the last project, and fails when the drai
   })
   const done = await svc(['self-host', 'drain', 'server-1', '--wait'], { service: emptied })
   expect([done.code, done.stdout, left]).toEqual([0, '✓ server-1 keeps no project\n', -2])
-  expect(done.stderr).toContain('Stop it now, on its machine: svc self-host stop\n')
+  expect(done.stderr).toContain('Stop it now, on its machine, with what started it: svc self-host stop, systemctl, or')
   await using ended = startService({
     listServers: () => ({ servers: [{ ...draining, projects: 2, draining: false }] }),
   })

@@ -1,9 +1,11 @@
+import { aheadText } from '@svc/contract/clocks'
+import { count } from '@svc/contract/count'
+import { ServiceError } from '@svc/contract/errors'
 import { command } from '../../arguments/command.ts'
 import { quote } from '../../arguments/shell-word.ts'
 import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
 import { Outage } from '../../event-stream.ts'
-import { count } from '../../terminal/count.ts'
 import { dim, green, red, yellow } from '../../terminal/output.ts'
 import { duration } from '../../terminal/time.ts'
 
@@ -63,12 +65,16 @@ export function warnNotRunning({ out, next }: Context, names: string[]): void {
     )
 }
 
+function clockText(name: string, seconds: number): string {
+  return `The clock of ${name} is ${aheadText(seconds)} that of the database`
+}
+
 function showProblems({ out }: Context, servers: Listed[]): void {
   for (const { name, sandbox_problem, clock_ahead_seconds: seconds, disk_low, different_settings } of servers) {
     // Servers of earlier versions say none of these.
     if (seconds != null)
       out.warn(
-        `The clock of ${name} is ${Math.abs(seconds)} seconds ${seconds > 0 ? 'ahead of' : 'behind'} that of the database. The other servers refuse its requests, and it gets no projects while another server can take them. Synchronize it on that machine: timedatectl set-ntp true`,
+        `${clockText(name, seconds)}. The other servers refuse its requests, and it gets no projects while another server can take them. Synchronize it on that machine: timedatectl set-ntp true`,
       )
     if (disk_low)
       out.warn(
@@ -149,7 +155,10 @@ export const move = command({
     if (server === undefined)
       throw new UsageError('Missing <server>', { next: [next(`svc self-host move ${quote(project)} <server>`)] })
     const body = { server, force: flags.force === true }
-    const home = await api.post('/v1/projects/{projectId}/home', { path, body })
+    const asked = api.post('/v1/projects/{projectId}/home', { path, body })
+    const home = flags.wait
+      ? await asked.catch((error: unknown) => runningMove(ctx, { project, server }, error))
+      : await asked
     if (flags.wait) return out.done(await untilMoved(ctx, { project, server }, home), `${project} is at ${server}`)
     out.done(home, `${project} begins to move to ${server}`)
     out.note(`Follow it: ${next('svc self-host servers')}`)
@@ -160,6 +169,14 @@ type Home = Awaited<ReturnType<typeof readHome>>
 
 const readHome = (ctx: Context, projectId: string) =>
   ctx.api.get('/v1/projects/{projectId}/home', { path: { projectId } })
+
+/** `--wait` follows a move to the same server that runs already. */
+async function runningMove(ctx: Context, to: { project: string; server: string }, error: unknown): Promise<Home> {
+  if (!(error instanceof ServiceError) || error.code !== 'conflict') throw error
+  const home = await readHome(ctx, to.project)
+  if (home.move === null || home.move.ended_at !== null || home.move.to !== to.server) throw error
+  return home
+}
 
 const lookEveryMs = 1_000
 
@@ -222,7 +239,10 @@ export const drain = command({
     if (flags.wait && !off) {
       const isRunning = await untilEmpty(ctx, args.server)
       out.done(drained, `${args.server} keeps no project`)
-      if (isRunning) out.note(`Stop it now, on its machine: ${next('svc self-host stop')}`)
+      if (isRunning)
+        out.note(
+          `Stop it now, on its machine, with what started it: ${next('svc self-host stop')}, systemctl, or the engine of its container`,
+        )
       return
     }
     out.done(drained, off ? `The drain of ${args.server} has ended` : `${args.server} is being drained`)
@@ -236,6 +256,7 @@ async function warnIfSilent(ctx: Context, name: string, off: boolean): Promise<v
   const { servers } = await readServers(ctx)
   const server = servers.find((each) => each.name === name)
   if (off) for (const each of server?.moves ?? []) noteMove(ctx, each)
+  else if (server !== undefined) warnOfClock(ctx, clockToWaitFor(server, takersOf(servers, name)))
   if (server !== undefined && server.running && server.reachable !== false) return
   const what = server?.running === true ? 'does not answer' : 'does not run'
   const then = off ? 'it takes no projects until it does' : 'it hands over no projects until it does'
@@ -243,6 +264,30 @@ async function warnIfSilent(ctx: Context, name: string, off: boolean): Promise<v
   out.warn(`${name} ${what}, so ${then}. It may be paused or overloaded, or cut off from the others.`)
   out.note(`Look at its process on its machine: ${next('svc self-host status')}`)
   out.note(`If it is gone for good: ${next(`svc self-host take-over ${name}`)}`)
+}
+
+interface Clock {
+  name: string
+  seconds: number
+}
+
+/** Servers with another clock neither hand over projects nor take them. Null: the drain waits for no clock. */
+function clockToWaitFor(server: Listed, takers: Listed[]): Clock | null {
+  // Servers of earlier versions do not say it.
+  const clockOf = ({ name, clock_ahead_seconds: seconds }: Listed) => (seconds == null ? null : { name, seconds })
+  const ofTakers = takers.map(clockOf)
+  return clockOf(server) ?? (ofTakers.includes(null) ? null : (ofTakers[0] ?? null))
+}
+
+function warnOfClock({ out }: Context, clock: Clock | null): void {
+  if (clock === null) return
+  out.warn(
+    `${clockText(clock.name, clock.seconds)}, so the drain waits until it is right. Synchronize it on that machine: timedatectl set-ntp true`,
+  )
+}
+
+function takersOf(servers: Listed[], name: string): Listed[] {
+  return servers.filter((each) => each.name !== name && each.running && each.keeps_projects && !each.draining)
 }
 
 /** The end of a drain ends no move: a person may have asked for it, and each is cancelled by itself. */
@@ -264,6 +309,7 @@ async function untilEmpty(ctx: Context, name: string): Promise<boolean> {
   })
   // A server that did not run at first is not restarting.
   let ableAt = Number.NEGATIVE_INFINITY
+  let warned: string | undefined
   for (;;) {
     const { servers } = await outage.until(() => readServers(ctx))
     const server = servers.find((each) => each.name === name)
@@ -276,7 +322,10 @@ async function untilEmpty(ctx: Context, name: string): Promise<boolean> {
     const left = projects > 0 ? count(projects, 'project') : count(copies, 'copy')
     if (!server.draining) throw new Refusal('not_available', `The drain of ${name} was ended. It keeps ${left}.`)
     if (server.running && projects > 0 && unmovable.length >= projects) throw stuck(ctx, server)
-    const takers = servers.filter((each) => each.name !== name && each.running && each.keeps_projects && !each.draining)
+    const takers = takersOf(servers, name)
+    const clock = server.running && projects > 0 ? clockToWaitFor(server, takers) : null
+    if (clock?.name !== warned) warnOfClock(ctx, clock)
+    warned = clock?.name
     // The home of a project cannot keep its copy, too.
     if (server.running && takers.length >= (projects > 0 ? 1 : 2)) ableAt = io.now()
     else if (io.now() - ableAt > absentMsMax) throw unable(ctx, { name, left, isRunning: server.running })

@@ -5,15 +5,22 @@ import { knownHosts } from '../../config/hosts.ts'
 import { version } from '../../config/build-values.ts'
 import { bold, cyan, green } from '../../terminal/output.ts'
 import { Refusal } from '../../errors.ts'
-import { askServer, askServerIn } from '../../self-host/ask-owner-link.ts'
+import { askServer } from '../../self-host/ask-owner-link.ts'
 import { askFirstModel } from '../../self-host/first-model.ts'
 import { changedSettings, warnOfChanges } from '../../self-host/changed-settings.ts'
-import { insteadOfSettings, problemsOfNextStart, warnOfInvalid } from '../../self-host/invalid-settings.ts'
+import {
+  insteadOfSettings,
+  problemsOfNextStart,
+  warnOfBroken,
+  warnOfInvalid,
+  withoutBrokenLines,
+} from '../../self-host/invalid-settings.ts'
 import { serverEnvironment, warnOfUnkept } from '../../self-host/environment.ts'
 import { launchServer } from '../../self-host/launch.ts'
 import { readSettings, writeSettings } from '../../self-host/settings.ts'
 import { requireServerProgram } from '../../self-host/require-server.ts'
-import { askReady } from '../../self-host/ask-ready.ts'
+import { askReady, type Ready } from '../../self-host/ask-ready.ts'
+import { askRunning, noteTrouble, troubleOf } from '../../self-host/ask-running.ts'
 import { servingServer } from '../../self-host/serving-server.ts'
 import { type ServingServer, usualServer } from '../../self-host/state.ts'
 import { askSettings } from '../../self-host/wizard.ts'
@@ -27,10 +34,11 @@ export const start = command({
   scope: 'nothing',
   flags: { yes: { kind: 'switch', summary: "Don't ask; use the defaults" } },
   examples: ['svc self-host start', 'SVC_PORT=8421 svc self-host start --yes'],
-  async run(ctx, { flags }) {
+  async run(given, { flags }) {
+    const { ctx, broken } = await withoutBrokenLines(given)
     const { out } = ctx
     const running = await servingServer(ctx)
-    if (running !== null) return sayRunning(ctx, running)
+    if (running !== null) return sayRunning(ctx, running, broken)
     const other = await askServer(ctx)
     if (other !== null)
       throw new Refusal(
@@ -41,6 +49,7 @@ export const start = command({
           next: ['svc self-host status'],
         },
       )
+    if (broken !== null) throw broken
     await requireServerProgram(ctx)
     if ((await readSettings(ctx)) === null)
       await writeSettings(ctx, ctx.interactive && !flags.yes ? await askSettings(ctx) : {})
@@ -68,30 +77,37 @@ export const start = command({
       const model = await askFirstModel(ctx, state)
       if (model !== null) out.line(green('✓ '), 'Agents use ', bold(model))
     }
-    await warnWithoutSandboxes(ctx, state)
+    warnWithoutSandboxes(ctx, await askReady(state))
     await warnOfUnkept(ctx, 'the next start')
     out.note(`Next: svc tour · ${ctx.next('svc self-host logs')} · ${ctx.next('svc self-host stop')}`)
   },
 })
 
 /** Otherwise it would stand in the log alone. `none` was chosen. */
-async function warnWithoutSandboxes({ out, next }: Context, state: ServingServer): Promise<void> {
-  const sandbox = (await askReady(state))?.sandbox
+function warnWithoutSandboxes({ out, next }: Context, ready: Ready | null): void {
+  const sandbox = ready?.sandbox
   if (sandbox === undefined || sandbox.ready || sandbox.driver === 'none') return
   out.warn(`Sessions cannot start yet${sandbox.problem === null ? '' : `: ${sandbox.problem}`}`)
   out.note(`To see what to install: ${next('svc self-host doctor')}`)
 }
 
-async function sayRunning(ctx: Context, running: ServingServer): Promise<void> {
+async function sayRunning(ctx: Context, running: ServingServer, broken: Refusal | null): Promise<void> {
   const { out } = ctx
-  const held = (await askServerIn(running.data_dir))?.held ?? null
+  const answers = await askRunning(running)
+  const held = answers.info?.held ?? null
   const isRegistered = held === null && (await register(ctx, running))
   if (out.json) return out.document({ ...running, started: false, owner_link: null })
   out.line(green('✓ '), 'The server is already running: ', bold(running.url), ` (process ${running.pid})`)
-  const changed = await changedSettings(ctx, { pid: running.pid, state: running })
+  warnOfBroken(ctx, broken)
+  // A line that cannot be parsed may have any setting, so nothing is known of the next start.
+  const changed = broken === null ? await changedSettings(ctx, { pid: running.pid, state: running }) : []
   warnOfChanges(ctx, changed)
   if (changed.length > 0) await warnOfInvalid(ctx, await problemsOfNextStart(ctx))
+  const trouble = troubleOf(answers)
+  if (trouble !== null) out.warn(`The server is ${trouble}`)
+  noteTrouble(ctx, running, answers)
   if (held !== null) return sayHeld(ctx, held)
+  warnWithoutSandboxes(ctx, answers.ready)
   if (!isRegistered) sayOtherHost(ctx, running.url)
   out.note(`Next: ${ctx.next('svc self-host status')} · ${ctx.next('svc self-host owner-link')}`)
 }
@@ -122,12 +138,21 @@ async function register(ctx: Context, { url, data_dir }: ServingServer): Promise
   const usual = await usualServer(ctx)
   if (usual !== null && usual.data_dir !== data_dir) return false
   let isSignedIn = false
+  let isMoved = false
   await changeConfig(ctx.configPath(), (current) => {
+    const isUsed = known?.origin != null && current.tokens[known.origin] !== undefined
+    isMoved = current.hosts.selfhost !== undefined || isUsed
     current.hosts.selfhost = { url }
     // The first start of a server has just saved the owner's token.
     isSignedIn = current.tokens[new URL(url).origin] !== undefined
   })
-  if (!isSignedIn)
-    ctx.out.note('The host selfhost of this client has a new address. To sign in there: svc login --host selfhost')
+  if (!isSignedIn) {
+    const why = isMoved
+      ? 'The host selfhost of this client has a new address.'
+      : 'This client is not signed in to the server.'
+    ctx.out.note(
+      `${why} To sign in there: svc login --host selfhost, or without a browser: ${ctx.next('svc self-host owner-link')} | svc login --host selfhost --link -`,
+    )
+  }
   return true
 }

@@ -26,6 +26,8 @@ export const storage = command({
     if (out.json) return out.document(found)
     const { disk, database_bytes, kept, projects } = found
     out.fields([
+      // Servers of earlier versions do not say it.
+      ...(found.server == null ? [] : [['server', found.server] as [string, string]]),
       ['disk', `${sizeText(disk.free_bytes)} of ${sizeText(disk.total_bytes)} free`],
       ['no new work below', sizeText(disk.min_free_bytes)],
       ['database', sizeText(database_bytes)],

@@ -40,6 +40,9 @@ export const unit = command({
   },
 })
 
+/** The manager of a user has no such target. */
+const ofNetwork = 'After=network-online.target\nWants=network-online.target\n'
+
 /** A service of a user may not protect the system: that needs rights which its manager lacks. */
 const protectedSystem = `# The server and its sandboxes cannot write to /usr, /boot and /etc. Settings that imply NoNewPrivileges, or that hide parts
 # of /proc, would keep sandboxes from starting.
@@ -64,8 +67,7 @@ function unitText(ctx: Context, isOfSystem: boolean): string {
   const env = resolve(ctx.io.cwd, selfHostFile(ctx, 'env')).replaceAll('%', '%%')
   return `[Unit]
 Description=svc server
-After=network-online.target
-${isOfSystem ? 'Wants=network-online.target\n' : ''}
+${isOfSystem ? ofNetwork : ''}
 [Service]
 ${isOfSystem ? `User=${userName()}\n` : ''}ExecStart=${words.join(' ')}
 EnvironmentFile=-${env}

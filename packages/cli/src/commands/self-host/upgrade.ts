@@ -1,14 +1,15 @@
+import { count } from '@svc/contract/count'
 import type { OtherServer, RunningSandboxes } from '@svc/contract/daemon/owner-socket'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
 import { changedSettings, warnOfChanges } from '../../self-host/changed-settings.ts'
 import { problemsOfNextStart, warnOfInvalid } from '../../self-host/invalid-settings.ts'
+import { withThisProgram } from '../../self-host/launch.ts'
 import { planUpgrade, type Upgrade, type UpgradePlan } from '../../self-host/plan-upgrade.ts'
 import { switchProgram } from '../../self-host/switch-program.ts'
 import { countsOf } from '../../self-host/what-runs.ts'
 import { confirm } from '../../terminal/ask.ts'
-import { count } from '../../terminal/count.ts'
 import { bold, dim, green, red } from '../../terminal/output.ts'
 
 export const upgrade = command({
@@ -38,12 +39,12 @@ export const upgrade = command({
     }
     if (flags.check && out.json) out.document(plan)
     else if (!out.json) show(ctx, found)
-    if (!plan.can_upgrade || server === null) throw refused(plan)
+    if (!plan.can_upgrade || server === null) throw refused(ctx, plan)
     if (flags.check) return out.note('An upgrade can run. Nothing was changed.')
     await confirm(ctx, {
       question: 'Stop the server and start this version?',
       yes: flags.yes,
-      corrected: 'svc self-host upgrade --yes',
+      corrected: withThisProgram(ctx, 'svc self-host upgrade --yes'),
     })
     const state = await switchProgram(ctx, { ...found, server })
     if (out.json) return out.document({ upgraded: true, ...plan, server: state })
@@ -101,10 +102,10 @@ function whatRuns(sandboxes: RunningSandboxes | null): [string, string] {
   return sandboxes.outlive ? ['goes on', what] : ['ends', `${what}, because SVC_SANDBOX_LEASE_SECONDS is 0`]
 }
 
-function refused({ problems, from }: UpgradePlan): Refusal {
+function refused(ctx: Context, { problems, from }: UpgradePlan): Refusal {
   return new Refusal('not_available', `The upgrade can't run. The server goes on as it is (process ${from.pid})`, {
     hint: problems.length === 1 ? 'Fix the problem above, then try again.' : 'Fix the problems above, then try again.',
-    next: ['svc self-host upgrade --check'],
+    next: [withThisProgram(ctx, 'svc self-host upgrade --check')],
     detail: { upgraded: false, problems },
   })
 }

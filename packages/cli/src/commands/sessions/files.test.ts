@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { ServiceError } from '@svc/contract/errors'
 import { ids, startService, svc } from '../../testing.ts'
 
 const env = { SVC_PROJECT_ID: ids.project }
@@ -59,6 +60,21 @@ describe('svc sessions files', () => {
     const { stderr } = await svc([...files, 'a.txt'], { service, env })
     expect(stderr).toContain(notes[0]!)
     expect(stderr).toContain('larger than 1 MiB')
+  })
+
+  test('suggests to list the files when one is missing, and the sessions when the session is', async () => {
+    const missing = (detail: object) =>
+      startService({
+        getSessionFiles: () => {
+          throw new ServiceError('not_found', 'There is none.', { detail: { ...detail } })
+        },
+      })
+    await using file = missing({ reason: 'absent' })
+    const { code, stderr } = await svc([...files, 'README.md'], { service: file, env })
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/\$ svc sessions files 44444444( |$)/m)])
+    expect(stderr).not.toContain('sessions ls')
+    await using session = missing({})
+    expect((await svc([...files, 'README.md'], { service: session, env })).stderr).toContain('$ svc sessions ls')
   })
 
   test('refuses to print bytes, a pipe, or a device, and shows where a link leads', async () => {

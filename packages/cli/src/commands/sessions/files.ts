@@ -1,12 +1,13 @@
+import { ServiceError } from '@svc/contract/errors'
 import type { SessionFiles } from '@svc/sdk'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
-import { Refusal } from '../../errors.ts'
+import { Guided, Refusal } from '../../errors.ts'
 import { cyan, dim, type Piece, yellow } from '../../terminal/output.ts'
 import { page } from '../../terminal/pager.ts'
 import { safeBlock } from '../../terminal/safe.ts'
 import { sessionAt } from './find.ts'
-import { sessionArg } from './labels.ts'
+import { sessionArg, shortId } from './labels.ts'
 
 type Folder = Extract<SessionFiles, { type: 'directory' }>
 type File = Extract<SessionFiles, { content: string }>
@@ -27,7 +28,8 @@ export const files = command({
     const at = await sessionAt(ctx, args.id)
     // As a shell completes the name of a folder.
     const path = (args.path ?? '').replace(/^\.\/|\/+$/g, '')
-    const found = await at.get('/files', { query: path === '' || path === '.' ? {} : { path } })
+    const query = path === '' || path === '.' ? {} : { path }
+    const found = await at.get('/files', { query }).catch((error: unknown) => noFile(error, at.id))
     const { out } = ctx
     if (out.json) return out.document(found)
     for (const note of found.notes) out.note(note)
@@ -39,6 +41,12 @@ export const files = command({
     })
   },
 })
+
+/** Only a missing file has a reason; without it the session itself is missing. */
+function noFile(error: unknown, id: string): never {
+  if (!(error instanceof ServiceError) || error.code !== 'not_found' || error.detail.reason === undefined) throw error
+  throw new Guided(error, { next: [`svc sessions files ${shortId(id, true)}`] })
+}
 
 function printFolder({ out }: Context, { entries, truncated }: Folder): void {
   out.list(entries, entries, 'The folder is empty.', [

@@ -1,3 +1,4 @@
+import { count } from '@svc/contract/count'
 import type { Session } from '@svc/sdk'
 import { cyan, dim, green, type Piece, red, yellow } from '../../terminal/output.ts'
 
@@ -31,8 +32,8 @@ export const sessionArg = { summary: 'Id of the session, its first characters, o
 /** "3 files", "2 commits", "3 files and 2 commits". */
 export function unfinishedLabel(work: { files: number; unpushed_commits: number }): string {
   const parts = [
-    work.files > 0 ? `${work.files} ${work.files === 1 ? 'file' : 'files'}` : null,
-    work.unpushed_commits > 0 ? `${work.unpushed_commits} ${work.unpushed_commits === 1 ? 'commit' : 'commits'}` : null,
+    work.files > 0 ? count(work.files, 'file') : null,
+    work.unpushed_commits > 0 ? count(work.unpushed_commits, 'commit') : null,
   ]
   return parts.filter((part) => part !== null).join(' and ') || 'work'
 }

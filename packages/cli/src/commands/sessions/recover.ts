@@ -1,3 +1,4 @@
+import { count } from '@svc/contract/count'
 import type { UnfinishedWork } from '@svc/sdk'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -68,7 +69,7 @@ async function intoSandbox({ out }: Context, at: SessionClient): Promise<void> {
   if (done === null) return sayNothing(out, at)
   out.done(
     { session_id: at.id, into: 'sandbox', files: done.files },
-    `${files(done.files)} restored in the work tree of the session`,
+    `${count(done.files, 'file')} restored in the work tree of the session`,
   )
 }
 
@@ -117,15 +118,14 @@ async function intoClone(
       unpushed_commits: saved.unpushed_commits,
       notes: saved.notes,
     })
-  if (branch === null) out.line(green('✓ '), `${files(changed)} changed here, as saved `, out.time(saved.saved_at))
-  else out.line(green('✓ '), 'The work is on ', bold(branch), `, ${files(changed)} in its last commit`)
+  if (branch === null)
+    out.line(green('✓ '), `${count(changed, 'file')} changed here, as saved `, out.time(saved.saved_at))
+  else out.line(green('✓ '), 'The work is on ', bold(branch), `, ${count(changed, 'file')} in its last commit`)
   if (branch === null && !isOwn && saved.unpushed_commits > 0)
     out.note(`This includes ${saved.unpushed_commits} unpushed commits; --branch <name> keeps them as commits.`)
   for (const note of saved.notes) out.warn(note)
   out.note(branch === null ? 'Nothing was committed: git status' : `git diff ${branch}~1 ${branch}`)
 }
-
-const files = (count: number): string => `${count} ${count === 1 ? 'file' : 'files'}`
 
 /** Saves a running session first. Inside its own sandbox it takes the work of an earlier start instead. Null: there is none. */
 async function choose(

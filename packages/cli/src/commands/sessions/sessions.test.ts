@@ -63,6 +63,24 @@ describe('svc sessions', () => {
     expect(terminal.stdout).toContain('sandbox URL:')
   })
 
+  test('the total of a start that began before the command covers all its phases', async () => {
+    let looks = 0
+    const later = new Date(Date.parse(at) + 600).toISOString()
+    await using service = startService({
+      getSession: () => aSession({ status: ++looks < 2 ? 'provisioning' : 'running' }),
+      getTimeline: () => ({
+        phases: [
+          { name: 'restore', started_at: '2026-11-01T00:00:00.000Z', ms: 5, error: 'of an earlier start' },
+          { name: 'branch', started_at: at, ms: 600, error: null },
+          { name: 'runtime', started_at: later, ms: 3_700_000, error: null },
+          { name: 'clone', started_at: later, ms: 1500, error: null },
+        ],
+      }),
+    })
+    const { stderr } = await svc(['sessions', 'new', '--wait'], { service, env })
+    expect(stderr).toContain('✓ running  61 min 41 s in all')
+  })
+
   test('the line of a start says why it waits', async () => {
     let looks = 0
     const note = 'Place 2 of 3 in line: 2 other sandboxes are starting.'

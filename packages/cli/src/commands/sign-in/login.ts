@@ -14,22 +14,37 @@ import {
   refuseHostName,
 } from '../../config/hosts.ts'
 import { bold, green } from '../../terminal/output.ts'
-import { readStdin } from '../../terminal/read-stdin.ts'
+import { readStdin, valueOrStdin } from '../../terminal/read-stdin.ts'
 
 export const login = command({
-  summary: 'Sign in to a host, in the browser or with a token',
+  summary: 'Sign in to a host, in the browser, with a token, or with an owner link',
   about: [
     "Without --token, prints a URL to open: confirm there if the page shows the same code as this terminal. SVC_DASHBOARD_URL overrides the dashboard's URL.",
     'Stores the token for this host in ~/.config/svc/config.json (SVC_CONFIG_FILE), readable only by you. --token - reads it from stdin, which keeps it out of your shell history.',
+    'Where no browser reaches the server, --link takes an owner link instead and creates a token with it.',
   ],
   scope: 'host',
   flags: {
     token: { kind: 'text', summary: 'A user token (svc_pat_…); - reads it from stdin', value: 'pat' },
+    link: { kind: 'text', summary: 'An owner link of this server; - reads it from stdin', value: 'url' },
     api: { kind: 'text', summary: 'URL of the server, to add a new host', value: 'url' },
     'no-browser': { kind: 'switch', summary: 'Only print the URL of the page' },
   },
-  examples: ['svc login', 'svc login --token -', 'svc login --host work --api https://svc.example.com'],
+  examples: [
+    'svc login',
+    'svc login --token -',
+    'svc self-host owner-link | svc login --link -',
+    'svc login --host work --api https://svc.example.com',
+  ],
   async run(ctx, { flags }) {
+    if (flags.link !== undefined) {
+      if (flags.token !== undefined || flags.api !== undefined)
+        throw new UsageError("--link can't be combined with --token or --api")
+      const { loginByLink, readLink } = await import('./by-link.ts')
+      const { api, code } = readLink(await valueOrStdin(ctx.io, flags.link, 'the link'))
+      const host = await hostToSignInTo(ctx, api)
+      return signIn(ctx, host, await loginByLink(ctx, host, code))
+    }
     const host = await hostToSignInTo(ctx, flags.api)
     await signIn(ctx, host, flags.token, { open: !flags['no-browser'] })
   },

@@ -8,11 +8,9 @@ export function Held() {
   const held = useQuery(me).data?.held
   if (held === undefined) return null
   return (
-    <div className="mb-4">
-      <Notice tone="warn" title="This server was restored and is read-only">
-        Everything is as of a backup made <Time at={held.backup_created_at} />. Sessions, triggers, webhooks, channels,
-        apps, and checks are on hold until the operator runs <code>svc self-host resume</code>.
-      </Notice>
-    </div>
+    <Notice tone="warn" title="This server was restored and is read-only">
+      Everything is as of a backup made <Time at={held.backup_created_at} />. Sessions, triggers, webhooks, channels,
+      apps, and checks are on hold until the operator runs <code>svc self-host resume</code>.
+    </Notice>
   )
 }

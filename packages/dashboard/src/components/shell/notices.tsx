@@ -16,28 +16,26 @@ export function Notices() {
   const newest = data?.notices[0]
   if (data === undefined || newest === undefined) return null
   return (
-    <div className="mb-4">
-      <Notice
-        tone="warn"
-        title="Created in your name since your last visit"
-        action={
-          <Button busy={dismiss.isPending} onClick={() => dismiss.mutate({ up_to: newest.notice_id })}>
-            Dismiss
-          </Button>
-        }
-      >
-        <ul>
-          {data.notices.map((each) => (
-            <li key={each.notice_id}>
-              {sentence(each)} <Time at={each.at} />
-              {each.address !== null && `, from ${each.address}`}
-              {each.token_name !== null && `, with the token “${each.token_name}”`}
-            </li>
-          ))}
-        </ul>
-        <p>If this wasn't you, revoke these tokens and invitations and change your password.</p>
-      </Notice>
-    </div>
+    <Notice
+      tone="warn"
+      title="Created in your name since your last visit"
+      action={
+        <Button busy={dismiss.isPending} onClick={() => dismiss.mutate({ up_to: newest.notice_id })}>
+          Dismiss
+        </Button>
+      }
+    >
+      <ul>
+        {data.notices.map((each) => (
+          <li key={each.notice_id}>
+            {sentence(each)} <Time at={each.at} />
+            {each.address !== null && `, from ${each.address}`}
+            {each.token_name !== null && `, with the token “${each.token_name}”`}
+          </li>
+        ))}
+      </ul>
+      <p>If this wasn't you, revoke these tokens and invitations and change your password.</p>
+    </Notice>
   )
 }
 

@@ -24,10 +24,8 @@ export function Reconnecting() {
   }, [isUnavailable, queries])
   if (since === null) return null
   return (
-    <div className="mb-4">
-      <Notice tone="warn" title="The service isn't responding">
-        This page was last updated <Time at={since} /> and refreshes when the service is back.
-      </Notice>
-    </div>
+    <Notice tone="warn" title="The service isn't responding">
+      This page was last updated <Time at={since} /> and refreshes when the service is back.
+    </Notice>
   )
 }

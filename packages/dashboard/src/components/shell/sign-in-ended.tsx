@@ -28,11 +28,5 @@ export function SignInEnded() {
       for (const end of ends) end()
     }
   }, [queries, refetch, hasEnded])
-  return (
-    hasEnded && (
-      <div className="mb-4">
-        <SignInAgain />
-      </div>
-    )
-  )
+  return hasEnded && <SignInAgain />
 }

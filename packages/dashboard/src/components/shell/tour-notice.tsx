@@ -14,18 +14,16 @@ export function TourNotice() {
   const project = name === undefined ? undefined : findProject(data, name)
   if (project === undefined || !project.managed || project.name !== tourProjectName) return null
   return (
-    <div className="mb-4">
-      <Notice
-        tone="neutral"
-        title="This is the tour"
-        action={
-          <Link to={paths.settings} params={{ project: project.slug }} className={buttonClass('quiet')}>
-            Delete this project
-          </Link>
-        }
-      >
-        A scripted model, not an AI, changes a page and opens a change request. Review it, then merge it.
-      </Notice>
-    </div>
+    <Notice
+      tone="neutral"
+      title="This is the tour"
+      action={
+        <Link to={paths.settings} params={{ project: project.slug }} className={buttonClass('quiet')}>
+          Delete this project
+        </Link>
+      }
+    >
+      A scripted model, not an AI, changes a page and opens a change request. Review it, then merge it.
+    </Notice>
   )
 }

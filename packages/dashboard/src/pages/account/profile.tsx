@@ -4,7 +4,7 @@ import { EmailField, PasswordField } from '../../components/sign-in/credential-f
 import { browserName } from './browser-name.ts'
 import { dashboardSessions, password } from './queries.ts'
 import { Badge, Time } from '../../ui/text.tsx'
-import { Button, useFields } from '../../ui/form.tsx'
+import { Button, twoColumns, useFields } from '../../ui/form.tsx'
 import { Card, Page, Row, Rows } from '../../ui/layout.tsx'
 
 export function ProfilePage() {
@@ -30,6 +30,7 @@ function Password({ email: known, isSet }: { email: string | null; isSet: boolea
     <Card title={isSet ? 'Change your password' : 'Set a password to sign in without a link'}>
       <RefusedAction action={save} />
       <SendForm
+        className={twoColumns}
         of={{ ...save, error: null }}
         submit="Save password"
         refusal={email === '' ? 'Enter your email address' : next.length < 10 ? 'Use at least 10 characters' : null}

@@ -4,7 +4,7 @@ import { ManifestIssues } from '../../components/manifest-issues.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { useWriteRefusal } from '../../components/role.ts'
 import { type App, appLog, apps } from './queries.ts'
-import { Badge, Output, Time, type Tone } from '../../ui/text.tsx'
+import { Badge, Output, Time, type Tone, withCode } from '../../ui/text.tsx'
 import { Button } from '../../ui/form.tsx'
 import { Card, Empty, Page, Row, Rows } from '../../ui/layout.tsx'
 
@@ -77,7 +77,7 @@ function AppCard({ app }: { app: App }) {
             {app.url}
           </a>
         </p>
-        {app.reason !== null && <p className="break-words text-dim">{app.reason}</p>}
+        {app.reason !== null && <p className="break-words text-dim">{withCode(app.reason)}</p>}
       </div>
       <Rows label={`Deploys of ${app.slug}`} empty={<Empty>No deploys yet. Press Deploy to start one.</Empty>}>
         {app.deploys.map((each) => (

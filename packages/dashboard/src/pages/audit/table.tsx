@@ -33,7 +33,7 @@ const columns = [
 export function AuditTable({ events, ...known }: { events: readonly AuditEvent[] } & Known) {
   return (
     <div className="overflow-x-auto" tabIndex={0} role="region" aria-label="Audit log">
-      <table className="w-full text-sm xl:table-fixed">
+      <table className="w-full text-sm max-xl:block xl:table-fixed">
         <thead className="text-left text-dim max-xl:hidden">
           <tr className="border-b border-line">
             {columns.map(([head, width]) => (
@@ -43,7 +43,7 @@ export function AuditTable({ events, ...known }: { events: readonly AuditEvent[]
             ))}
           </tr>
         </thead>
-        <tbody>
+        <tbody className="max-xl:block">
           {events.map((event) => (
             <tr
               key={event.event_id}
@@ -58,7 +58,7 @@ export function AuditTable({ events, ...known }: { events: readonly AuditEvent[]
               <td className="px-4 py-1.5 font-mono wrap-anywhere max-xl:p-0">
                 <Action name={event.action} />
               </td>
-              <td className="px-4 py-1.5 wrap-anywhere max-xl:basis-full max-xl:p-0">
+              <td className="px-4 py-1.5 wrap-anywhere max-xl:min-w-0 max-xl:basis-full max-xl:p-0">
                 <Of event={event} {...known} />
               </td>
               <td className="px-4 py-1.5 break-label text-dim max-xl:basis-full max-xl:p-0 max-xl:empty:hidden">

@@ -1,7 +1,7 @@
 import { Tabs } from '@base-ui/react/tabs'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { CatchBoundary, getRouteApi, Link } from '@tanstack/react-router'
-import { type ReactNode, Suspense, useEffect, useState } from 'react'
+import { type ReactNode, Suspense, useEffect } from 'react'
 import { isNotFound } from '../../api.ts'
 import { lazy, PageFailure } from '../../components/lazy-code.tsx'
 import { linkClass } from '../../components/links.tsx'
@@ -19,7 +19,7 @@ import { Header, type Size } from './header.tsx'
 import { ignoreWhitespace as stored } from './diff/whitespace.ts'
 import { shownDetails } from './merge/effect-rows.tsx'
 import { stateNow, useLanding } from './merge/landing.ts'
-import { LandingPanel, landingTitle } from './merge/panel.tsx'
+import { LandingPanel } from './merge/panel.tsx'
 
 const route = getRouteApi('/shell/projects/$project/change-requests/$number')
 /** Larger than the rest of the page. */
@@ -71,14 +71,12 @@ function Detail({ cr, summary }: Shown) {
   const landing = useLanding(cr)
   const size = useSize({ cr, summary })
   const reviewed = useQuery(reviews(cr)).data
-  const [isPanelOpen, setPanelOpen] = useState<boolean | null>(null)
   // The tab has them while it is open.
   const effects = cr.status === 'open' && landing.effects ? shownDetails(landing.effects).length : undefined
   return (
     <Tabs.Root value={tab} onValueChange={(next) => void navigate({ search: next === 'files' ? {} : { tab: next } })}>
       <HeadedPanes
         label="Landing"
-        fold={{ title: landingTitle(cr, landing), isOpen: isPanelOpen ?? tab !== 'files', onOpen: setPanelOpen }}
         head={
           <div className="flex flex-col gap-3 px-4 pt-5 md:px-6">
             <Header cr={cr} summary={summary} state={stateNow(landing, summary?.state ?? null)} size={size} />

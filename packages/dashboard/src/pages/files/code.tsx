@@ -3,6 +3,7 @@ import { File } from '@pierre/diffs/react'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useLocation, useNavigate } from '@tanstack/react-router'
 import { useEffect, useMemo, useRef, useState } from 'react'
+import { useIsAtLeast } from '../../browser/use-width.ts'
 import { Failure } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { paths } from '../../paths.ts'
@@ -44,9 +45,39 @@ export default function Code({
   blameAt: string | null
 }) {
   const { hash } = useLocation()
-  const navigate = useNavigate()
   const selected = readLines(hash, lines.length)
   const contents = useMemo(() => visible(lines.join('\n')), [lines])
+  const { options, measured } = useViewerOptions(selected)
+  const hasColumn = useIsAtLeast(640)
+  const notes = useBlameNotes({ path, at: hasColumn ? null : blameAt, count: lines.length })
+  return (
+    <Highlighting>
+      {notes.error !== null && <Failure error={notes.error} />}
+      <div className={blameAt !== null && hasColumn ? 'grid grid-cols-[17rem_minmax(0,1fr)]' : ''}>
+        {blameAt !== null && hasColumn && (
+          <BlameColumn path={path} at={blameAt} count={lines.length} measured={measured} />
+        )}
+        <section aria-label="Content of the file" className="min-w-0 overflow-hidden rounded-b-lg">
+          <File
+            file={{
+              name: visibleName(path),
+              contents,
+              ...(version === null ? {} : { cacheKey: `${version}-${path}` }),
+            }}
+            options={options}
+            selectedLines={selected}
+            lineAnnotations={notes.annotations}
+            renderAnnotation={({ metadata }) => <BlameNote of={metadata} />}
+          />
+        </section>
+      </div>
+    </Highlighting>
+  )
+}
+
+/** The selected lines are in the address, and the page begins at the ones that it was opened with. */
+function useViewerOptions(selected: Lines | null) {
+  const navigate = useNavigate()
   const [measured, setMeasured] = useState<Measured | null>(null)
   const latest = useRef(selected)
   const isPlaced = useRef(false)
@@ -88,24 +119,7 @@ export default function Code({
     }),
     [navigate],
   )
-  return (
-    <Highlighting>
-      <div className={blameAt !== null ? 'grid grid-cols-[7rem_minmax(0,1fr)] sm:grid-cols-[17rem_minmax(0,1fr)]' : ''}>
-        {blameAt !== null && <BlameColumn path={path} at={blameAt} count={lines.length} measured={measured} />}
-        <section aria-label="Content of the file" className="min-w-0 overflow-hidden rounded-b-lg">
-          <File
-            file={{
-              name: visibleName(path),
-              contents,
-              ...(version === null ? {} : { cacheKey: `${version}-${path}` }),
-            }}
-            options={options}
-            selectedLines={selected}
-          />
-        </section>
-      </div>
-    </Highlighting>
-  )
+  return { options, measured }
 }
 
 function BlameColumn({
@@ -134,27 +148,65 @@ function BlameColumn({
   )
 }
 
-function Ranges({ blame, count, linePx }: { blame: Blame; count: number; linePx: number }) {
-  const { slug } = useProject()
-  const commits = new Map(blame.commits.map((commit) => [commit.sha, commit]))
-  const now = Date.now()
-  return blame.ranges
+interface Range {
+  start: number
+  end: number
+  sha: string
+  commit: Blame['commits'][number] | undefined
+}
+
+function rangesOf({ ranges, commits }: Blame, count: number): Range[] {
+  const bySha = new Map(commits.map((commit) => [commit.sha, commit]))
+  return ranges
     .filter(({ start }) => start <= count)
-    .map(({ start, end, sha }) => {
-      const commit = commits.get(sha)
-      const what = `${commit?.subject ?? ''} · ${commit?.author_name ?? ''}`
-      return (
-        <li
-          key={start}
-          className="overflow-hidden border-b border-line px-2 text-xs"
-          style={{ height: (Math.min(end, count) - start + 1) * linePx, lineHeight: `${linePx - 1}px` }}
-        >
-          <Link to={paths.commit} params={{ project: slug, sha }} title={what} className="flex gap-2 hover:text-accent">
-            <span className="sr-only">{start === end ? `Line ${start}:` : `Lines ${start} to ${end}:`}</span>
-            <span className="min-w-0 flex-1 truncate">{commit?.subject || sha.slice(0, 10)}</span>
-            <span className="text-faint max-sm:hidden">{commit && ago(commit.authored_at, now)}</span>
-          </Link>
-        </li>
-      )
-    })
+    .map(({ start, end, sha }) => ({ start, end: Math.min(end, count), sha, commit: bySha.get(sha) }))
+}
+
+/** On a phone a column would leave too little of the code, so the commit stands above its lines. */
+function useBlameNotes({ path, at, count }: { path: string; at: string | null; count: number }) {
+  const { project_id } = useProject()
+  const { data, error } = useQuery({
+    ...blameOf({ projectId: project_id, ref: at ?? '', path }),
+    enabled: at !== null,
+  })
+  const annotations = useMemo(
+    () =>
+      at === null || data === undefined
+        ? []
+        : rangesOf(data, count).map((metadata) => ({ lineNumber: metadata.start - 1, metadata })),
+    [at, data, count],
+  )
+  return { annotations, error }
+}
+
+function BlameNote({ of }: { of: Range }) {
+  return (
+    <div className="border-y border-line bg-sunken px-3 font-sans text-xs/7">
+      <BlameLink of={of} />
+    </div>
+  )
+}
+
+function Ranges({ blame, count, linePx }: { blame: Blame; count: number; linePx: number }) {
+  return rangesOf(blame, count).map((range) => (
+    <li
+      key={range.start}
+      className="overflow-hidden border-b border-line px-2 text-xs"
+      style={{ height: (range.end - range.start + 1) * linePx, lineHeight: `${linePx - 1}px` }}
+    >
+      <BlameLink of={range} />
+    </li>
+  ))
+}
+
+function BlameLink({ of: { start, end, sha, commit } }: { of: Range }) {
+  const { slug } = useProject()
+  const what = `${commit?.subject ?? ''} · ${commit?.author_name ?? ''}`
+  return (
+    <Link to={paths.commit} params={{ project: slug, sha }} title={what} className="flex gap-2 hover:text-accent">
+      <span className="sr-only">{start === end ? `Line ${start}:` : `Lines ${start} to ${end}:`}</span>
+      <span className="min-w-0 flex-1 truncate">{commit?.subject || sha.slice(0, 10)}</span>
+      <span className="text-faint">{commit && ago(commit.authored_at, Date.now())}</span>
+    </Link>
+  )
 }

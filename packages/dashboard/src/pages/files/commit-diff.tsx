@@ -6,7 +6,7 @@ import { useProject } from '../../components/shell/project-shell.tsx'
 import { useContextLines } from '../change-requests/diff/context.ts'
 import { movesIn } from '../change-requests/diff/moves.tsx'
 import { isPicture, PlainFiles } from '../change-requests/diff/plain-files.tsx'
-import { Highlighting, Viewer } from '../change-requests/diff/viewer.tsx'
+import { Highlighting, Viewer, viewerColumn } from '../change-requests/diff/viewer.tsx'
 import { type ChangedFile, useChangedFiles } from '../change-requests/files/changed-files.ts'
 import { useView } from '../change-requests/files/toolbar.tsx'
 import { FileLink } from './bar.tsx'
@@ -36,7 +36,7 @@ export default function CommitDiff({ changes }: { changes: Changes }) {
     <>
       {context.failed !== null && <Failure error={context.failed} />}
       {files.some(({ view, unread }) => view !== null || unread !== null) && (
-        <div className="h-[calc(100dvh-9rem)] min-h-80">
+        <div className={viewerColumn(isRendered)}>
           <Highlighting>
             <Viewer
               ref={null}

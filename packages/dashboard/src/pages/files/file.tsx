@@ -53,7 +53,7 @@ function EditLink({ file, at }: Shown) {
   const content = (
     <>
       <Pencil aria-hidden className="size-3.5" />
-      Edit
+      <span className="max-sm:sr-only">Edit</span>
     </>
   )
   if (refusal !== null)
@@ -86,7 +86,7 @@ function ShownFile({ file, at, blame }: Shown & { blame: boolean }) {
     <Card
       title={<span className="font-normal text-dim">{facts.filter((fact) => fact !== null).join(' · ')}</span>}
       aside={
-        <div className="flex flex-wrap items-center gap-1">
+        <div className="flex flex-wrap items-center gap-1 max-sm:-mx-2.5">
           {lines !== null && file.type !== 'symlink' && (
             <Link
               to={paths.files}
@@ -149,7 +149,7 @@ function RawButton({ file }: { file: FileReply }) {
     <>
       <Button kind="quiet" busy={state.isBusy} onClick={() => void download()}>
         <Download aria-hidden className="size-3.5" />
-        Download
+        <span className="max-sm:sr-only">Download</span>
       </Button>
       {state.error !== null && <Failure error={state.error} />}
     </>

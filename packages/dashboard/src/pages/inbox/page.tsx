@@ -89,7 +89,12 @@ function Actions({
     <>
       {view === 'open' ? (
         (['snoozed', 'done'] as const).map((each) => (
-          <Link key={each} to={paths.home} search={{ ...inProject, view: each }} className={buttonClass('quiet')}>
+          <Link
+            key={each}
+            to={paths.home}
+            search={{ ...inProject, view: each }}
+            className={`${buttonClass('quiet')} max-sm:px-1.5!`}
+          >
             {titles[each]}
             {of !== undefined && of[each] > 0 && <span className="text-faint">{of[each]}</span>}
           </Link>
@@ -102,7 +107,7 @@ function Actions({
       {all.length > 1 && (
         <select
           aria-label="Filter by project"
-          className={`${buttonClass()} max-w-40`}
+          className={`${buttonClass()} max-w-40 max-sm:max-w-28`}
           value={filter?.slug ?? ''}
           onChange={({ target }) => {
             const search = target.value === '' ? {} : { project: target.value }
@@ -119,7 +124,9 @@ function Actions({
       )}
       {first !== undefined && (
         <Link to={paths.sessions} params={{ project: first.slug }} className={buttonClass('primary')}>
-          New session
+          <span>
+            New<span className="max-sm:sr-only"> session</span>
+          </span>
         </Link>
       )}
     </>

@@ -8,7 +8,7 @@ import { Avatar } from '../../ui/avatar.tsx'
 import { buttonClass } from '../../ui/form.tsx'
 import { MenuItem, MenuPopup } from '../../ui/menu.tsx'
 import { Stat } from '../../ui/stat.tsx'
-import { Badge, Time, type Tone } from '../../ui/text.tsx'
+import { Badge, Time, type Tone, withCode } from '../../ui/text.tsx'
 import { snoozeTimes } from './put-away.ts'
 import type { InboxItem } from './queries.ts'
 
@@ -53,37 +53,37 @@ export function InboxRow({ item, isSelected, isSnoozing, link, ...on }: RowProps
     <li
       onFocus={on.onSelect}
       onMouseMove={on.onSelect}
-      className={`group relative grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-1 border-b border-line px-4 py-row md:grid-cols-[7.5rem_minmax(0,1fr)_auto] md:px-6 ${isSelected ? 'bg-selected' : ''}`}
+      className={`group relative grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-1 border-b border-line px-4 py-row lg:grid-cols-[7.5rem_minmax(0,1fr)_auto] md:px-6 ${isSelected ? 'bg-selected' : ''}`}
     >
-      <span className="max-md:col-span-2">
+      <span className="max-lg:col-span-2">
         <Badge tone={tone}>{label}</Badge>
       </span>
       <div className="min-w-0">
-        <p className="flex min-w-0 items-baseline gap-2">
+        <p className="min-w-0 max-lg:line-clamp-3 lg:flex lg:items-baseline lg:gap-2">
           <ItemLink item={item} ref={link}>
             {item.title}
-          </ItemLink>
+          </ItemLink>{' '}
           {item.number !== null && <span className="flex-none text-faint">#{item.number}</span>}
-          {item.task !== null && <span className="min-w-0 truncate text-sm text-dim max-md:hidden">{item.task}</span>}
+          {item.task !== null && <span className="min-w-0 truncate text-sm text-dim max-lg:hidden">{item.task}</span>}
         </p>
         <p className="line-clamp-2 text-sm text-dim">
-          {item.why} <span className="text-faint">· {project.name}</span>
+          {withCode(item.why)} <span className="text-faint">· {project.name}</span>
         </p>
       </div>
-      <div className="flex items-center justify-end gap-3 text-sm text-dim max-md:col-start-1 max-md:justify-start">
+      <div className="flex items-center justify-end gap-3 text-sm text-dim max-lg:col-start-1 max-lg:justify-start">
         {additions !== null && deletions !== null && <Stat additions={additions} deletions={deletions} />}
         {session !== null ? (
           <Avatar name={session.name} of="agent" />
         ) : (
           author !== null && <Avatar name={author} of="person" />
         )}
-        <span className="min-w-20 md:text-right">
+        <span className="min-w-20 lg:text-right">
           <Time at={item.updated_at} />
         </span>
         {/* The buttons take its place. */}
-        <span className="w-20 text-dim group-focus-within:invisible group-hover:invisible max-md:hidden">{action}</span>
+        <span className="w-20 text-dim group-focus-within:invisible group-hover:invisible max-lg:hidden">{action}</span>
       </div>
-      <div className="relative z-10 flex gap-1 max-md:col-start-2 max-md:row-start-2 md:absolute md:right-4 md:bg-selected md:opacity-0 md:group-focus-within:opacity-100 md:group-hover:opacity-100">
+      <div className="relative z-10 flex gap-1 max-lg:col-start-2 max-lg:row-start-2 lg:absolute lg:right-4 lg:bg-selected lg:opacity-0 lg:group-focus-within:opacity-100 lg:group-hover:opacity-100">
         {on.onRestore === null ? (
           <>
             <Snooze item={item} isOpen={isSnoozing} onOpen={on.onSnoozing} onSnooze={on.onPutAway} />
@@ -143,7 +143,7 @@ const shortTime = (iso: string) =>
 function ItemLink({ item, ref, children }: { item: InboxItem; ref: Ref<HTMLAnchorElement>; children: ReactNode }) {
   const { project, number, session, task } = item
   // The link covers the row, so that it is one large target, and its title is the one that a pointer finds.
-  const className = `font-semibold text-text max-md:line-clamp-2 md:truncate after:absolute after:inset-0 after:-outline-offset-2 after:outline-accent focus-visible:outline-none focus-visible:after:outline-2 ${task === null ? '' : 'md:max-w-[70%] md:flex-none'}`
+  const className = `font-semibold text-text lg:truncate after:absolute after:inset-0 after:-outline-offset-2 after:outline-accent focus-visible:outline-none focus-visible:after:outline-2 ${task === null ? '' : 'lg:max-w-[70%] lg:flex-none'}`
   const title = [item.title, task, item.why].filter((text) => text !== null).join('\n')
   const rest = { ref, className, title }
   if (number !== null)

@@ -3,7 +3,7 @@ import { Failure, SendForm, useSend } from '../../components/requests.tsx'
 import { ConfirmButton } from '../../components/confirm-button.tsx'
 import { Card } from '../../ui/layout.tsx'
 import { Command } from '../../ui/text.tsx'
-import { Input, useFields } from '../../ui/form.tsx'
+import { Input, twoColumns, useFields } from '../../ui/form.tsx'
 
 export function GitHost({ project }: { project: Project }) {
   return (
@@ -30,6 +30,7 @@ function HostToken({ project }: { project: Project }) {
   const username = values.user.trim()
   return (
     <SendForm
+      className={twoColumns}
       of={save}
       submit="Replace token"
       kind="plain"

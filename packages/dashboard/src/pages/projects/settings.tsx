@@ -7,7 +7,7 @@ import { useProject } from '../../components/shell/project-shell.tsx'
 import { useAdminRefusal } from '../../components/role.ts'
 import { paths } from '../../paths.ts'
 import { branches, deletion, type Project } from './queries.ts'
-import { Button, Input, Select, useFields } from '../../ui/form.tsx'
+import { Button, Input, Select, twoColumns, useFields } from '../../ui/form.tsx'
 import { Card, Page } from '../../ui/layout.tsx'
 import { Command } from '../../ui/text.tsx'
 import { HostWebhook } from '../webhooks/host-webhook.tsx'
@@ -51,6 +51,7 @@ function ProjectSettings({ project }: { project: Project }) {
   return (
     <Card title="Project">
       <SendForm
+        className={twoColumns}
         of={save}
         submit="Save settings"
         refusal={

@@ -12,6 +12,7 @@ import { useWriteRefusal } from '../../components/role.ts'
 import { paths } from '../../paths.ts'
 import { BarActions } from '../../ui/frame.tsx'
 import { Button, buttonClass } from '../../ui/form.tsx'
+import { withCode } from '../../ui/text.tsx'
 import { MenuItem, MenuPopup, MenuSeparator } from '../../ui/menu.tsx'
 import { scrollToPanel } from './panel/place.ts'
 import { amountOf } from './banner.tsx'
@@ -122,7 +123,7 @@ function UnsavedWork({ verb, end }: { verb: string; end: End }) {
       busy={end.isPending}
       onConfirm={() => end.mutate({ discard: true })}
     >
-      {end.error?.message}
+      {withCode(end.error?.message ?? '')}
       <span className="mt-2 block">Push the work, or try again once it can be saved.</span>
     </ConfirmDialog>
   )

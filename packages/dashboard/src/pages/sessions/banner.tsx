@@ -1,10 +1,11 @@
 /** Shows one banner about the session as a whole: the most important one. */
+import { count } from '@svc/contract/count'
 import { useQuery } from '@tanstack/react-query'
 import { Failure, useSend } from '../../components/requests.tsx'
 import { useWriteRefusal } from '../../components/role.ts'
 import { Button } from '../../ui/form.tsx'
 import { Notice } from '../../ui/layout.tsx'
-import { Command, Time } from '../../ui/text.tsx'
+import { Command, Time, withCode } from '../../ui/text.tsx'
 import { pathOf, type Session, type UnfinishedWork, unfinishedWork } from './queries.ts'
 
 export function Banner({ session, busy }: { session: Session; busy: boolean }) {
@@ -27,7 +28,7 @@ export function Banner({ session, busy }: { session: Session; busy: boolean }) {
   if (turnError !== null && !busy && !isStarting)
     return (
       <Notice title="The last turn failed">
-        {turnError.message} (<Time at={turnError.at} />)
+        {withCode(turnError.message)} (<Time at={turnError.at} />)
       </Notice>
     )
   if (recover.isSuccess && status === 'running') return <Restored />
@@ -45,7 +46,7 @@ function Restored() {
 function BranchDeleted({ session, at }: { session: Session; at: string }) {
   return (
     <Notice tone="neutral" title="The branch of this session was merged, then deleted">
-      {session.error !== null && <p>{session.error}</p>}
+      {session.error !== null && <p>{withCode(session.error)}</p>}
       <p>
         Deleted <Time at={at} />. Restart the session or send a prompt. It starts again from {session.base_ref}, which
         has the merged work.
@@ -102,8 +103,9 @@ function Restart({ session }: { session: Session }) {
 }
 
 export function amountOf({ files, unpushed_commits: commits }: { files: number; unpushed_commits: number }): string {
-  const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
-  return [counted(files, 'file'), ...(commits > 0 ? [counted(commits, 'unpushed commit')] : [])].join(' and ')
+  const parts = files > 0 || commits === 0 ? [count(files, 'file')] : []
+  if (commits > 0) parts.push(count(commits, 'unpushed commit'))
+  return parts.join(' and ')
 }
 
 function Unfinished({ session, saved, recover }: { session: Session; saved: Saved; recover: Recovery }) {
@@ -114,7 +116,7 @@ function Unfinished({ session, saved, recover }: { session: Session; saved: Save
       title={`Unfinished work saved: ${amountOf(saved)}`}
       action={isRunning && <Button action={recover}>Restore work</Button>}
     >
-      {session.error !== null && <p>{session.error}</p>}
+      {session.error !== null && <p>{withCode(session.error)}</p>}
       <p>
         Saved <Time at={saved.saved_at} />, but not on any branch.{' '}
         {isRunning
@@ -143,7 +145,7 @@ function Refreshed({ refresh }: { refresh: NonNullable<Session['refresh']> }) {
     return (
       <Notice tone="warn" title="Restart the session to apply the rest of svc.toml">
         <p>{needsRestart.join(', ')}</p>
-        {error !== null && <p>{error}</p>}
+        {error !== null && <p>{withCode(error)}</p>}
       </Notice>
     )
   if (error !== null) return <Notice tone="warn" title={error} />

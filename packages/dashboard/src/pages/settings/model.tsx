@@ -2,7 +2,7 @@ import { Failure, Read, SendForm, useSend } from '../../components/requests.tsx'
 import { ConfirmButton } from '../../components/confirm-button.tsx'
 import { models, type ModelUpstream, modelUpstream } from './queries.ts'
 import { Card, Notice, Page } from '../../ui/layout.tsx'
-import { Input, Select, useFields } from '../../ui/form.tsx'
+import { Input, Select, twoColumns, useFields } from '../../ui/form.tsx'
 import { Time } from '../../ui/text.tsx'
 
 export function ModelSettingsPage() {
@@ -62,6 +62,7 @@ export function ModelEditor({ of: upstream }: { of: ModelUpstream }) {
     <>
       <Card title="Model server">
         <SendForm
+          className={twoColumns}
           of={save}
           submit="Test and save"
           refusal={url === '' ? 'Enter the URL of the model server' : lacksModel ? 'Enter at least one model' : null}

@@ -7,7 +7,7 @@ import { useProject } from '../../components/shell/project-shell.tsx'
 import { NextTimes } from '../../components/next-times.tsx'
 import { useWriteRefusal } from '../../components/role.ts'
 import { trigger, type Trigger } from './queries.ts'
-import { Badge, Command, Time } from '../../ui/text.tsx'
+import { Badge, Command, Time, withCode } from '../../ui/text.tsx'
 import { Button } from '../../ui/form.tsx'
 import { Card, Empty, Notice, Row, Rows } from '../../ui/layout.tsx'
 import { ChangeRequestLink, SessionLink } from '../../components/links.tsx'
@@ -118,7 +118,9 @@ function Slots({ slug }: { slug: string }) {
                     {known.find(({ session_id }) => session_id === slot.session_id)?.name ?? 'Session'}
                   </SessionLink>
                 )}
-                {slot.status === 'failed' && slot.reason !== null && <p className="text-bad">{slot.reason}</p>}
+                {slot.status === 'failed' && slot.reason !== null && (
+                  <p className="text-bad">{withCode(slot.reason)}</p>
+                )}
               </span>
               <span className="text-sm text-dim">
                 {kinds[slot.kind]}

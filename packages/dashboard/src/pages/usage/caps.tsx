@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { SendForm, type Sending } from '../../components/requests.tsx'
-import { Input } from '../../ui/form.tsx'
+import { Input, twoColumns } from '../../ui/form.tsx'
 import { count } from './amounts.ts'
 import { Meter } from '../../ui/meter.tsx'
 
@@ -28,6 +28,7 @@ export function CapForm<Name extends string>({
   const wrongReason = wrong && `${labels[wrong]}: enter a whole number up to ${count(tokensMax)}`
   return (
     <SendForm
+      className={twoColumns}
       of={save}
       submit={names.length === 1 ? 'Save cap' : 'Save caps'}
       kind="plain"

@@ -1,6 +1,6 @@
 import { Failure, Read, useSend } from '../../components/requests.tsx'
 import { ConfirmButton } from '../../components/confirm-button.tsx'
-import { Badge, Command, Output, Time, type Tone } from '../../ui/text.tsx'
+import { Badge, Command, Output, Time, type Tone, withCode } from '../../ui/text.tsx'
 import { Button } from '../../ui/form.tsx'
 import { Card, Notice, Rows } from '../../ui/layout.tsx'
 import { deliveries, type Delivery, type Webhook } from './queries.ts'
@@ -116,7 +116,7 @@ function DeliveryRow({ projectId, webhook, delivery }: { projectId: string; webh
           Send again
         </Button>
       </div>
-      {delivery.error !== null && <p className="break-words text-bad">{delivery.error}</p>}
+      {delivery.error !== null && <p className="break-words text-bad">{withCode(delivery.error)}</p>}
       {delivery.answer !== null && delivery.answer !== '' && (
         <details>
           <summary className="cursor-pointer text-dim">Response</summary>

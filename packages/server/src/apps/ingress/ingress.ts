@@ -6,7 +6,7 @@ import type { Deps } from '../../deps.ts'
 import type { IngressHandler } from '../../http/ingress.ts'
 import type { Message } from '../../http/message-page.ts'
 import { getProject } from '../../projects/store.ts'
-import { brokenWords, reloads } from '../../sandboxes/origin-page.ts'
+import { brokenWords, comingBack, reloads } from '../../sandboxes/origin-page.ts'
 import { ownPath, privateOriginIngress, redirect, type Viewer } from '../../sandboxes/private-origin.ts'
 import { isPreview } from '../apply-manifest.ts'
 import { appOf } from '../read.ts'
@@ -80,7 +80,7 @@ function notRunningWords({ slug, state, reason }: Pick<App, 'slug' | 'state' | '
     case 'restarting':
       return { code, title: 'The app is restarting', ...reloads, text: `${reason ?? ''} ${reloads.text}`.trim() }
     case 'running':
-      return { code, title: 'The app runs on another server', text: 'Open it there.', again: 10 }
+      return { code, title: 'The app is coming back', ...reloads, text: `${comingBack} ${reloads.text}` }
     case 'stopped':
       return { code, title: 'The app is stopped', text: 'To start it:', command: `svc apps deploy ${slug}` }
     case 'failed':

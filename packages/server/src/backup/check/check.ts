@@ -3,6 +3,7 @@
  * or a stopped server, and changes nothing. What differs only because the server works right now is read again.
  */
 import { join } from 'node:path'
+import type { CheckReport, Disagreement } from '@svc/contract/daemon/operator-reports'
 import { endPooledGit } from '@svc/git'
 import type { Config } from '../../config.ts'
 import { countPending } from '../../db/migrate.ts'
@@ -17,21 +18,6 @@ import { reachData } from '../reach-data.ts'
 import { checkKeys } from './keys.ts'
 import { checkRepository } from './repository.ts'
 import { checkedProjects, damagedAttachments, lowSequences } from './store.ts'
-
-export interface Disagreement {
-  /** A word for programs. */
-  kind: string
-  project_id: string | null
-  says: string
-}
-
-export interface CheckReport {
-  projects: number
-  repositories: number
-  disagreements: Disagreement[]
-  /** Projects at home on other servers, whose disks have their repositories. */
-  elsewhere: { projects: number; homes: string[] }
-}
 
 export interface CheckProgress {
   phase: 'checking'

@@ -1,11 +1,11 @@
 /** Whether the master key file opens the keys of the database. */
+import type { Disagreement } from '@svc/contract/daemon/operator-reports'
 import type { Config } from '../../config.ts'
 import type { Db } from '../../db/schema.ts'
 import { keyId } from '../../keyring/cipher.ts'
 import { unwrapRootKey } from '../../keyring/keyring.ts'
 import { MasterKeyError, readMasterKey } from '../../keyring/master-key.ts'
 import { checkDataKeys } from '../../keyring/move-data-keys.ts'
-import type { Disagreement } from './check.ts'
 import { rootKeys } from './store.ts'
 
 export async function checkKeys({ masterKeyFile }: Config, db: Db): Promise<Disagreement[]> {

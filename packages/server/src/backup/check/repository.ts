@@ -1,11 +1,11 @@
 /** One repository beside the rows that tell about it. */
 import { existsSync } from 'node:fs'
+import type { Disagreement } from '@svc/contract/daemon/operator-reports'
 import { hasObjects, listAllRefs, missingLinks, missingObjects, notContained, type Repository } from '@svc/git'
 import type { Config } from '../../config.ts'
 import type { Db } from '../../db/schema.ts'
 import { managedDir, mirrorDir } from '../../projects/repository.ts'
 import { findReplica, lastValues } from '../../projects/replicas/store.ts'
-import type { Disagreement } from './check.ts'
 import { type CheckedProject, mergedCommits, openMerges, savedWorkOf } from './store.ts'
 
 /** A server that works changes rows and refs in turn, so what differs once may agree in the next moment. */

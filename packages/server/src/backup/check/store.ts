@@ -1,5 +1,6 @@
 /** What the database says that the disk has to agree with. */
 import { sql } from 'kysely'
+import { mergedOf } from '../../change-requests/merge/lost-store.ts'
 import { listRows } from '../../db/rows.ts'
 import type { DbOrTransaction, Row } from '../../db/schema.ts'
 
@@ -27,12 +28,10 @@ export interface MergedCommit {
   base: string
 }
 
-/** The result of every merge that was acknowledged. */
+/** The result of every merge that was acknowledged, without those whose loss a take-over accepted. */
 export async function mergedCommits(db: DbOrTransaction, projectId: string): Promise<MergedCommit[]> {
-  const rows = await listRows(db, 'change_requests', { project_id: projectId, status: 'merged' }, 'number')
-  return rows.flatMap(({ number, merge_commit_sha: sha, base_ref: base }) =>
-    sha === null ? [] : [{ number, sha, base }],
-  )
+  const rows = await mergedOf(db, projectId)
+  return rows.map(({ number, merge_commit_sha: sha, base_ref: base }) => ({ number, sha, base }))
 }
 
 export interface SavedWork {

@@ -11,11 +11,12 @@ const readMethods = ['GET', 'HEAD', 'OPTIONS']
 /** The first request of a push. git shows the reason of a refusal here, but not of one that comes after it. */
 const pushBegins = /^\/v1\/projects\/[^/]+\/git\/info\/refs$/
 
-/** Requests with another method that change nothing of a project. */
+/** Requests with another method that change nothing of a project: signing in and out, also of a client, which needs a token. */
 const openPaths = [
   /^\/v1\/sign-(in|out)(\/|$)/,
   /^\/v1\/cli-logins\/redeem$/,
   /^\/v1\/accounts\/(cli-logins|confirm|owner-links)$/,
+  /^\/v1\/accounts\/(tokens|dashboard-sessions)(\/[^/]+)?$/,
   /^\/v1\/projects\/[^/]+\/git\/git-upload-pack$/,
 ]
 

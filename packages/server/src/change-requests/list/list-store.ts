@@ -22,6 +22,7 @@ export interface ListQuery {
 /** Ready ones, then those that may become ready, then what needs work, then drafts and what is merged or closed. */
 const ranks = {
   ready: 0,
+  collides: 1,
   confirm: 1,
   checking: 2,
   unreachable: 3,
@@ -44,6 +45,12 @@ export const isBaseMerged = (defaultBranch: RawBuilder<unknown>) => sql<boolean>
   and not exists (select from change_requests o where o.project_id = c.project_id and o.head_ref = c.base_ref
     and o.status = 'open' and o.base_ref not in (c.base_ref, c.head_ref)))`
 
+/** Another open change request conflicts once the change request `c` has landed, or the other way round. */
+export const isColliding = sql<boolean>`exists (select from change_request_collisions x
+  join change_requests o on o.cr_id = x.other_id and o.status = 'open'
+  where x.cr_id = c.cr_id and x.files <> '{}'
+    and x.commits = c.base_commit_sha || ' ' || c.head_commit_sha || ' ' || o.head_commit_sha)`
+
 /** The state of a change request `c`, beside its joins in `stateJoins`. */
 const stateOf = sql<LandingState | null>`case
   when c.status <> 'open' or c.metadata->>'draft' = 'true' then null
@@ -56,6 +63,7 @@ const stateOf = sql<LandingState | null>`case
   when d.defined > 0 and (t.cr_id is null or r.passed < d.defined) then 'checking'
   when f.confirm_count > 0 then 'confirm'
   when ${isBaseMerged(sql`m.default_branch`)} then 'base_merged'
+  when ${isColliding} then 'collides'
   else 'ready' end`
 
 /** Results of a check count only as svc.toml of the default branch defines it. */
@@ -190,6 +198,9 @@ export interface FoundSummary {
   author: string | null
   /** Null: there are none. */
   same_branches: number[] | null
+  /** Null: its merge was not lost. */
+  merge_lost_at: string | null
+  merge_lost_server: string | null
   conflicts: string[]
   conflict_count: number | null
   confirm_count: number | null
@@ -213,6 +224,7 @@ export async function summariesOf(db: DbOrTransaction, projectId: string, crIds:
       case when s.session_id is not null then
         jsonb_build_object('session_id', s.session_id, 'name', s.name, 'agent_name', s.agent_name) end as session,
       case when c.status = 'open' then array_remove(b.numbers, c.number) end as same_branches,
+      c.merge_lost_at, c.merge_lost_server,
       coalesce(f.conflicts[1:${sql.lit(conflictsShown)}], '{}') as conflicts, f.conflict_count, f.confirm_count,
       case when t.cr_id is not null and d.defined > 0 then jsonb_build_object(
         'defined', d.defined, 'passed', r.passed, 'failed', r.failed, 'running', r.running) end as checks,

@@ -58,6 +58,9 @@ test('shows the size, the conflicts and the collisions of each', async () => {
   expect(found[1]).toMatchObject({ state: 'ready', additions: 3, deletions: 0, files: 2, touches: 'svc.toml' })
   expect(found[1]).toMatchObject({ collisions: [], checks: null, session: null, author: 'Owner', reviews: 0 })
   expect(found[2]!.collisions).toEqual([{ number: 3, title: 'Work of two', files: ['c.txt'] }])
+  // The inbox has the same word for both.
+  expect([found[2]!.state, found[3]!.state]).toEqual(['collides', 'collides'])
+  expect(await numbers(at, 'sort=ready')).toEqual([1, 3, 2, 4])
   expect(found[4]).toMatchObject({ state: 'conflicts', conflicts: ['a.txt'], conflict_count: 1 })
 })
 

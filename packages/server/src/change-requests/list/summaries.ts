@@ -28,8 +28,11 @@ export async function readSummaries(
 const notable = /(^|\/)(svc\.toml|package\.json|Dockerfile)$/
 
 /** The route leaves out the id. */
-function present({ paths, is_compared, collisions, same_branches, ...rest }: FoundSummary): ChangeRequestSummary {
+function present(found: FoundSummary): ChangeRequestSummary {
+  const { paths, is_compared, collisions, same_branches, merge_lost_at, merge_lost_server, ...rest } = found
   const touches = paths.find((path) => notable.test(path)) ?? paths[0] ?? null
   const same = same_branches === null ? {} : { same_branches }
-  return { ...rest, ...same, touches, collisions: is_compared === true ? collisions : null }
+  const isLost = merge_lost_at !== null && merge_lost_server !== null
+  const lost = isLost ? { merge_lost: { server: merge_lost_server, at: merge_lost_at } } : {}
+  return { ...rest, ...same, ...lost, touches, collisions: is_compared === true ? collisions : null }
 }

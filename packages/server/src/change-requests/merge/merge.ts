@@ -1,6 +1,6 @@
 import { type BodyOf, type mergeChangeRequestRoute, ServiceError } from '@svc/contract'
 import {
-  looseFiles,
+  filesOfCommit,
   type MergeInput,
   type MergePlan,
   planMerge,
@@ -178,7 +178,8 @@ async function plan(
   // Begins while the result is verified.
   const written = (resultSha: string, objects: string[]) => {
     if (repository.remote !== null) return
-    const files = { commits: [resultSha], read: () => looseFiles(repository.dir, objects) }
+    const change = { commit: resultSha, parents: [baseSha, headSha], objects }
+    const files = { commits: [resultSha], read: () => filesOfCommit(repository, change) }
     begun = deps.replicas.send(input.project, repository, [resultSha], { files })
     begun.catch(handledElsewhere)
   }

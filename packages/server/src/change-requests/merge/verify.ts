@@ -1,6 +1,8 @@
 import { ServiceError } from '@svc/contract'
+import { count } from '@svc/contract/count'
 import { gitVersion, replayMerge, type Repository, treeOf } from '@svc/git'
 import { fetchForRequest } from '../../projects/mirrors/fetch-for-request.ts'
+import { managedDir } from '../../projects/repository.ts'
 import type { ProjectRow } from '../../projects/store.ts'
 import { withinLimits } from '../../projects/within-limits.ts'
 import { type MergeAttempt, receiptOf } from './attempt-store.ts'
@@ -46,6 +48,14 @@ export async function verifyChangeRequest(
     const reason = 'The git host made this merge by its own rules.'
     return { verified: false, kind: receipt.kind, expected, got: nothing, git_version, reason }
   }
+  const { merge_lost_server: lostWith } = cr
+  const dir = managedDir(deps, project.project_id)
+  // The commits that it began from can be lost, too.
+  if (lostWith !== null && (await treeOf({ dir, remote: null }, receipt.result_sha)) === null) {
+    const expected = { tree: null, commit: receipt.result_sha }
+    const reason = `It was lost when ${lostWith} was taken over.`
+    return { verified: false, kind: receipt.kind, expected, got: nothing, git_version, reason }
+  }
   const { repository } = await commitPair(deps, { project, cr, signal })
   const expected = { tree: await treeOfResult(repository, receipt.result_sha, signal), commit: receipt.result_sha }
   const answer = { kind: receipt.kind, expected, git_version }
@@ -66,7 +76,7 @@ export async function verifyChangeRequest(
       ...answer,
       verified: false,
       got: nothing,
-      reason: `Repeating it conflicts in ${replayed.files.length === 1 ? '1 file' : `${replayed.files.length} files`}.`,
+      reason: `Repeating it conflicts in ${count(replayed.files.length, 'file')}.`,
     }
   const got = { tree: replayed.tree, commit: replayed.commit }
   const reason = differenceOf({ kind: receipt.kind, ...expected }, { kind: replayed.kind, ...got })

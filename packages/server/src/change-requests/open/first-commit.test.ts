@@ -24,7 +24,7 @@ async function emptyProject(more: object = {}) {
   return {
     project,
     repo,
-    send: <Body = Made>(body: object, token = app.ownerToken, headers = {}) =>
+    send: <Body = Made>(body?: object, token = app.ownerToken, headers = {}) =>
       app.request<Body>('POST', projectPath(project, 'first-commit'), { body, token, headers }),
     refs: () => gitText(repo, 'for-each-ref', '--format=%(refname)'),
     audit: () =>
@@ -52,6 +52,11 @@ test('is a README with the name of the project unless the caller gives files', a
   expect(branches.body.branches).toMatchObject([{ name: 'trunk' }])
   const edit = { path: 'README.md', blob_sha: await gitText(repo, 'rev-parse', 'trunk:README.md'), content: '# Shop\n' }
   expect((await app.request('POST', projectPath(project, 'file'), { body: edit })).status).toBe(201)
+})
+
+test('is a README, too, of a request without a body', async () => {
+  const { send } = await emptyProject()
+  expect((await send()).status).toBe(201)
 })
 
 test('commits the given files byte by byte as the caller, and the audit log has it once', async () => {

@@ -13,7 +13,7 @@ import type { ProjectRow } from '../../projects/store.ts'
 import { requireRoom } from '../require-room.ts'
 import { refuseAddedSecrets, refuseAgents } from './edit-rules.ts'
 
-type FirstCommit = BodyOf<typeof createFirstCommitRoute> & {
+type FirstCommit = NonNullable<BodyOf<typeof createFirstCommitRoute>> & {
   project: ProjectRow
   caller: Caller
   signal: AbortSignal

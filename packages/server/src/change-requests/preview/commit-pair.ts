@@ -38,6 +38,7 @@ async function mergedPair(
     if (answer !== undefined) answer.late = null
     return { repository: ours, ...stored }
   }
+  if (cr.merge_lost_server !== null) throw commitsLost(cr.merge_lost_server)
   // The mirror was lost, but the host may still have them.
   const repository = await openRepository(deps, project)
   await requireObjects(repository, { cr, pair: stored, signal })
@@ -100,6 +101,14 @@ export async function withHostsHelp<T>(
     if (!(error instanceof GitError) || project.managed || repository.remote !== null) throw error
     return work(await openRepository(deps, project))
   })
+}
+
+function commitsLost(server: string): ServiceError {
+  return new ServiceError(
+    'ref_not_found',
+    `Commits of this change request were lost with its merge, when ${server} was taken over.`,
+    { hint: 'If its head branch is still there, a new change request of it shows the changes.' },
+  )
 }
 
 export function commitsNotServed(missing: string[]): ServiceError {

@@ -1,6 +1,6 @@
 /** Moves the head branch to the commit of suggestions, under the rules of a push, and records it. */
 import { ServiceError } from '@svc/contract'
-import { type EditedCommit, landMerge, looseFiles, type Repository } from '@svc/git'
+import { type EditedCommit, filesOfCommit, landMerge, type Repository } from '@svc/git'
 import { recordAudit } from '../../audit/record.ts'
 import type { Caller } from '../../auth/actor.ts'
 import type { DbOrTransaction } from '../../db/schema.ts'
@@ -35,9 +35,9 @@ export async function landSuggestions(deps: LandDeps, at: At, made: EditedCommit
   await requireRoom(deps, { project, repository, bytes: made.bytes + treesBytes })
   const objects = await made.keep()
   if (repository.remote === null) {
-    const files = { commits: [made.sha], read: () => looseFiles(repository.dir, objects) }
-    // Without the commit they are not all that the copy needs: an earlier try kept the rest.
-    await deps.replicas.send(project, repository, [made.sha], objects.includes(made.sha) ? { files } : {})
+    const change = { commit: made.sha, parents: [expected], objects }
+    const files = { commits: [made.sha], read: () => filesOfCommit(repository, change) }
+    await deps.replicas.send(project, repository, [made.sha], { files })
   }
   const outcome = await landMerge(repository, { baseRef: cr.head_ref, baseSha: expected, resultSha: made.sha })
   switch (outcome.kind) {

@@ -1,5 +1,6 @@
 /** Posts a card for each change request a channel subscribes to, and updates it. */
 import { channelEvents } from '@svc/contract'
+import { count } from '@svc/contract/count'
 import { diffCommits, previewMerge } from '@svc/git'
 import { commitPair } from '../../change-requests/preview/commit-pair.ts'
 import { refreshTips } from '../../change-requests/open/refresh-tips.ts'
@@ -148,11 +149,9 @@ async function compare(deps: CardDeps, { project, cr, signal }: CardUpdate): Pro
 function cardOf(deps: Pick<Deps, 'config'>, { project, cr }: CardUpdate, facts: CardFacts | null): Message {
   const url = `${deps.config.publicUrl}/projects/${project.slug}/change-requests/${cr.number}`
   const conflicts = cr.status === 'open' ? (facts?.conflicts ?? 0) : 0
-  const state = conflicts > 0 ? `conflicts in ${conflicts} file${conflicts === 1 ? '' : 's'}` : cr.status
+  const state = conflicts > 0 ? `conflicts in ${count(conflicts, 'file')}` : cr.status
   const counts: Word[] =
-    facts === null
-      ? []
-      : [` · +${facts.additions} −${facts.deletions} in ${facts.files} file${facts.files === 1 ? '' : 's'}`]
+    facts === null ? [] : [` · +${facts.additions} −${facts.deletions} in ${count(facts.files, 'file')}`]
   const head = cr.head_commit_sha
   const parts: Part[] = [
     { kind: 'line', words: [{ link: url, text: `#${cr.number} ${cr.title}` }] },

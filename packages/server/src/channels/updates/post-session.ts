@@ -1,5 +1,6 @@
 /** Posts the state of a session and each answer to its thread, and edits the messages when they change. */
 import type { Question } from '@svc/contract'
+import { count } from '@svc/contract/count'
 import type { Deps } from '../../deps.ts'
 import type { Db, DbOrTransaction } from '../../db/schema.ts'
 import { getProject, type ProjectRow } from '../../projects/store.ts'
@@ -153,8 +154,10 @@ function stateLabel(session: Place['session']): Word[] {
 function unfinished(session: SessionRow, work: WipRow | null): Word[] | null {
   const hasEnded = session.status === 'stopped' || session.status === 'failed'
   if (!hasEnded || work === null || work.recovered_at !== null || work.files + work.unpushed_commits === 0) return null
-  const count = (n: number, what: string) => (n === 0 ? [] : [`${n} ${what}${n === 1 ? '' : 's'}`])
-  const left = [...count(work.files, 'changed file'), ...count(work.unpushed_commits, 'commit')].join(' and ')
+  const left = [
+    ...(work.files > 0 ? [count(work.files, 'changed file')] : []),
+    ...(work.unpushed_commits > 0 ? [count(work.unpushed_commits, 'commit')] : []),
+  ].join(' and ')
   return [
     { bold: 'Unfinished work' },
     `: ${left} not pushed. `,

@@ -26,7 +26,7 @@ interface CopyInput extends Ends {
   onProgress: (progress: Progress) => void
 }
 
-export interface Copied {
+interface Copied {
   tables: number
   rows: number
 }

@@ -1,19 +1,14 @@
 /** The steps of a move between two databases. After an interruption at any of them, the same call finishes. */
 import { randomUUID } from 'node:crypto'
+import type { MoveReport } from '@svc/contract/daemon/operator-reports'
 import { StartupError } from '../../startup/startup-error.ts'
 import { layTables } from '../migrate.ts'
 import type { End } from './connect.ts'
-import { type Copied, copyData, type Progress } from './copy.ts'
+import { copyData, type Progress } from './copy.ts'
 import { examineTarget, lockTarget } from './examine.ts'
 import { dayOf, type Move, readMove, writeMove } from './state.ts'
 
-export interface Moved extends Copied {
-  move_id: string
-  from: string
-  to: string
-  /** An earlier call copied the data; this one did what was left, if anything. */
-  finished_earlier: boolean
-}
+type Moved = Omit<MoveReport, 'set_aside'>
 
 /**
  * The caller has locked the source. It keeps its data and gets a mark, by which no server starts on it any more. The copy gets one before its first

@@ -1,7 +1,7 @@
 /** Projects move between real servers while they are used, and whichever server dies, each stays whole at one home. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeRepo, serveHttpBackend } from '@svc/git/testing'
 import { until } from '../../testing-until.ts'
@@ -175,6 +175,23 @@ async function isUp(server: FleetServer): Promise<boolean> {
   )
 }
 
+test('a home that was killed while it closed the project opens it again, also while the target is away', async () => {
+  const { project } = await projectAtAda()
+  const refs = await project.refsOnDisk(ada)
+  await restart(ada, 'move.after_close=kill@1')
+  await project.move(bob, bob)
+  await until('ada has ended', async () => !(await isUp(ada)))
+  expect(await project.lastMove()).toMatchObject({ phase: 'copied', home_state: 'closing' })
+  await bob.kill('SIGKILL')
+  await boot(ada)
+  await until('the project is open', async () => (await project.lastMove()).home_state === 'open')
+  await until('the move waits', async () => (await project.lastMove()).waits_for === 'bob is not running.')
+  expect(await project.lastMove()).toMatchObject({ phase: 'copied', home: 'ada', home_state: 'open' })
+  await boot(bob)
+  expect(await project.ended()).toMatchObject({ phase: 'done', home: 'bob' })
+  await expectWhole(project, bob, refs)
+})
+
 test('a frozen project whose target does not come back opens again where it is', async () => {
   const { project } = await projectAtAda()
   const refs = await project.refsOnDisk(ada)
@@ -193,6 +210,27 @@ test('a frozen project whose target does not come back opens again where it is',
   expect(await project.ended()).toMatchObject({ phase: 'failed', home: 'ada', home_state: 'open' })
   await boot(bob)
   await expectWhole(project, ada, refs)
+})
+
+test('what a failed move has put in place goes, and a later move to the same server succeeds', async () => {
+  const { project } = await projectAtAda()
+  const refs = await project.refsOnDisk(ada)
+  await restart(bob, 'move.before_switch=throw')
+  await project.move(ada, bob)
+  expect(await project.ended()).toMatchObject({
+    phase: 'failed',
+    home: 'ada',
+    error: 'bob failed to take the project.',
+  })
+  const left = join(fleet.dir, 'bob', 'repositories', `${project.id}.git`)
+  expect(existsSync(left)).toBe(true)
+  // As if that time had passed.
+  await fleet.query(`update project_moves set ended_at = now() - interval '1 hour' where project_id = $1`, [project.id])
+  await until('bob has set it aside', () => !existsSync(left))
+  await restart(bob)
+  await project.move(ada, bob)
+  expect(await project.ended()).toMatchObject({ phase: 'done', home: 'bob' })
+  await expectWhole(project, bob, refs)
 })
 
 test('a source that sleeps through the switch acknowledges nothing when it wakes', async () => {
@@ -246,18 +284,110 @@ test('a move that waits for a merge can be cancelled, or forced by a second requ
   await until('the merge has written', () => existsSync(atMerge))
   await project.move(bob, bob)
   await until('the move waits', async () => (await project.lastMove()).waits_for?.startsWith('Requests ') === true)
-  expect(await project.request(bob, 'POST', '/home', { server: 'bob' })).toMatchObject({ status: 409 })
+  expect(await project.request(bob, 'POST', '/home', { server: 'bob' })).toMatchObject({
+    status: 409,
+    body: {
+      error: 'This project is moving to bob already.',
+      hint: expect.stringMatching(/svc self-host move \S+ bob --wait,/),
+    },
+  })
   expect(await project.request(bob, 'DELETE', '/home/move')).toMatchObject({
     status: 200,
     body: { server: 'ada', move: { phase: 'failed', error: 'It was cancelled.' } },
   })
   expect(await project.ended()).toMatchObject({ home: 'ada', home_state: 'open' })
+  await until('the target has removed its copy', async () => (await coming(bob)).length === 0)
   await project.move(ada, bob)
   await project.move(ada, bob, true)
   expect(await project.ended()).toMatchObject({ phase: 'done', home: 'bob' })
   await rm(atMerge)
   expect((await merging).status).toBe(503)
 })
+
+test('a move that is cancelled while its home saves work closes nothing', async () => {
+  const [atSave, atClose] = [join(fleet.dir, 'at-save'), join(fleet.dir, 'at-close')]
+  const { project } = await projectAtAda()
+  await restart(ada, `move.before_close=pause:${atSave}@1,move.after_close=pause:${atClose}@1`)
+  await project.move(ada, bob)
+  await until('the work is saved', () => existsSync(atSave))
+  expect(await project.request(bob, 'DELETE', '/home/move')).toMatchObject({ status: 200 })
+  await rm(atSave)
+  await project.move(ada, bob)
+  await until('a move closes the project', () => existsSync(atClose))
+  expect(await project.lastMove()).toMatchObject({ phase: 'copied', home_state: 'closing' })
+  await rm(atClose)
+  expect(await project.ended()).toMatchObject({ phase: 'done', home: 'bob' })
+})
+
+test('a move whose target cannot write its data folder says so', async () => {
+  const { project } = await projectAtAda()
+  const room = join(fleet.dir, 'bob', 'moving')
+  await rm(room, { recursive: true, force: true })
+  await writeFile(room, '')
+  try {
+    await project.move(ada, bob)
+    await until('the reason', async () => (await project.lastMove()).waits_for?.includes('failed at bob') === true)
+    expect(await project.request(ada, 'DELETE', '/home/move')).toMatchObject({ status: 200 })
+  } finally {
+    await rm(room)
+  }
+})
+
+test('the log says when the reason why a move waits could not be recorded', async () => {
+  const { project } = await projectAtAda()
+  await bob.kill('SIGKILL')
+  const { errors } = await bob.boot({ SVC_FAILPOINTS: 'move.after_pass=throw' })
+  // A sequence counts what a transaction undoes.
+  await fleet.query(`create sequence refused; create function refuse() returns trigger language plpgsql as
+    $$ begin perform nextval('refused'); raise exception 'no reason is taken'; end $$;
+    create trigger refuse before update on project_moves for each row when (new.waits_for is not null) execute function refuse()`)
+  try {
+    await project.move(ada, bob)
+    await until('its second step has failed', async () => {
+      const [row] = await fleet.query<{ n: number }>('select last_value::int as n from refused')
+      return row!.n > 1
+    })
+    await bob.kill('SIGKILL')
+    expect(await errors()).toContain('recording why a move waits failed; its step is repeated')
+    expect(await errors()).not.toContain('undoing a move failed')
+  } finally {
+    await fleet.query('drop trigger refuse on project_moves; drop function refuse; drop sequence refused')
+  }
+  await boot(bob)
+  expect(await project.ended()).toMatchObject({ phase: 'done', home: 'bob' })
+})
+
+test('a copy that is under way stops when its move is cancelled, and leaves nothing', async () => {
+  const { project } = await projectAtAda()
+  const asked = { packs: 0 }
+  const slow = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    idleTimeout: 0,
+    fetch(request) {
+      const { pathname, search } = new URL(request.url)
+      if (request.method === 'GET') return fetch(`${ada.url}${pathname}${search}`, { headers: request.headers })
+      asked.packs++
+      return new Promise<Response>(() => {})
+    },
+  })
+  const addressOf = (url: string) =>
+    fleet.query(`update server_instances set peer_url = $1 where server_name = 'ada'`, [url])
+  try {
+    await addressOf(`http://127.0.0.1:${slow.port}`)
+    await project.move(ada, bob)
+    await until('bob fetches', () => asked.packs > 0)
+    expect(await coming(bob)).toEqual([`${project.id}.git`])
+    expect(await project.request(ada, 'DELETE', '/home/move')).toMatchObject({ status: 200 })
+    await until('the target has removed its copy', async () => (await coming(bob)).length === 0)
+  } finally {
+    await addressOf(ada.url)
+    await slow.stop(true)
+  }
+})
+
+/** The repositories that a server copies for moves. */
+const coming = (server: FleetServer) => readdir(join(fleet.dir, server.name, 'moving')).catch(() => [])
 
 test('a move waits while its target does not answer at the address that it names, and says so', async () => {
   const { project, main } = await projectAtAda()

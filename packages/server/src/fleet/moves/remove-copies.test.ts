@@ -13,13 +13,14 @@ import { deleteReplica, lastSeq, setReplica } from '../../projects/replicas/stor
 import { managedDir } from '../../projects/repository.ts'
 import { makeTestApp, type TestApp } from '../../testing.ts'
 import { until } from '../../testing-until.ts'
+import { authorityOf } from '../peer-git.ts'
 import { promote } from '../promote.ts'
 import { removeCopies } from './remove-copies.ts'
 
 let app: TestApp
 beforeAll(async () => {
   app = await makeTestApp({ serverName: 'here', home: 'here', configure: { replica: 'sync' } })
-}, 60_000)
+}, 120_000)
 afterAll(() => app.close())
 afterEach(() => armFailpoints([]))
 
@@ -31,18 +32,38 @@ async function copiedThere({ project_id }: Project): Promise<void> {
   expect(await setReplica(app.deps.db, row)).toBe(true)
 }
 
-/** A project that moved away from here an hour ago, and whose copy is still in its place. */
-async function movedAway(): Promise<{ project: Project; moveId: string; dir: string }> {
+/** A project at home elsewhere, and what a move that ended has left of it here, in its place. */
+async function leftBy(insert: (projectId: string) => Promise<string>) {
   const { project, repo } = await app.managedProject()
   await updateRows(app.deps.db, 'projects', { project_id: project.project_id }, { home: 'elsewhere' })
-  return { project, moveId: await insertDone(project.project_id), dir: repo.dir }
+  return { project, moveId: await insert(project.project_id), dir: repo.dir }
 }
 
-async function insertDone(projectId: string): Promise<string> {
+const movedAway = () => leftBy(insertDone)
+const failedToCome = () => leftBy(insertFailed)
+
+function insertDone(projectId: string, minutesAgo = 60): Promise<string> {
+  return insertEnded(projectId, { from_server: 'here', to_server: 'elsewhere', phase: 'done', minutesAgo })
+}
+
+function insertFailed(projectId: string): Promise<string> {
+  return insertEnded(projectId, { from_server: 'elsewhere', to_server: 'here', phase: 'failed', minutesAgo: 60 })
+}
+
+async function insertEnded(
+  project_id: string,
+  { minutesAgo, ...of }: { from_server: string; to_server: string; phase: 'done' | 'failed'; minutesAgo: number },
+): Promise<string> {
   const move_id = randomUUID()
-  const ended_at = new Date(Date.now() - 3_600_000).toISOString()
-  const between = { from_server: 'here', to_server: 'elsewhere', home_epoch: 0, cause: 'request' as const }
-  await insertRow(app.deps.db, 'project_moves', { move_id, project_id: projectId, ...between, phase: 'done', ended_at })
+  const ended_at = new Date(Date.now() - minutesAgo * 60_000).toISOString()
+  await insertRow(app.deps.db, 'project_moves', {
+    move_id,
+    project_id,
+    home_epoch: 0,
+    cause: 'request',
+    ...of,
+    ended_at,
+  })
   return move_id
 }
 
@@ -103,11 +124,55 @@ test('leaves the repository that a move back has put in place, until the move en
   expect(existsSync(dir)).toBe(false)
 })
 
+test('sets aside what a move that failed has put in place, once another server has a current copy', async () => {
+  const { project, moveId, dir } = await failedToCome()
+  await removeCopies(app.deps)
+  expect([existsSync(dir), await removedAt(moveId)]).toEqual([true, null])
+  await copiedThere(project)
+  await removeCopies(app.deps)
+  expect(existsSync(dir)).toBe(false)
+  expect(await setAsideOf(project)).toHaveLength(1)
+  expect(await removedAt(moveId)).not.toBeNull()
+})
+
+test('leaves the repository of a project that came with a later move', async () => {
+  const { project, moveId, dir } = await failedToCome()
+  await copiedThere(project)
+  await updateRows(app.deps.db, 'projects', { project_id: project.project_id }, { home: 'here' })
+  await removeCopies(app.deps)
+  expect(existsSync(dir)).toBe(true)
+  expect(await removedAt(moveId)).not.toBeNull()
+})
+
+test('leaves what another move to here has put in place, until that ends', async () => {
+  const { project, dir } = await failedToCome()
+  const { project_id } = project
+  await copiedThere(project)
+  const move_id = randomUUID()
+  const again = { from_server: 'elsewhere', to_server: 'here', home_epoch: 0, cause: 'request' as const }
+  await insertRow(app.deps.db, 'project_moves', { move_id, project_id, ...again, phase: 'copying' })
+  await removeCopies(app.deps)
+  expect(existsSync(dir)).toBe(true)
+  await updateRows(app.deps.db, 'project_moves', { move_id }, { phase: 'failed', ended_at: new Date().toISOString() })
+  await removeCopies(app.deps)
+  expect(existsSync(dir)).toBe(false)
+})
+
+test('leaves what clones may read from a project that has just moved away, although a move to here failed before', async () => {
+  const { project, moveId, dir } = await failedToCome()
+  await copiedThere(project)
+  await insertDone(project.project_id, 1)
+  await removeCopies(app.deps)
+  expect([existsSync(dir), await removedAt(moveId)]).toEqual([true, null])
+})
+
 test('removes what moves that ended have begun to copy', async () => {
   const room = join(app.deps.config.dataDir, 'moving', `${randomUUID()}.git`)
   await mkdir(room, { recursive: true })
+  // A fetch over https that was killed left it.
+  await writeFile(authorityOf(room), '')
   await removeCopies(app.deps)
-  expect(existsSync(room)).toBe(false)
+  expect([existsSync(room), existsSync(authorityOf(room))]).toEqual([false, false])
 })
 
 /** The copy of a project whose home is gone, here, where the project once had its home. */

@@ -7,9 +7,9 @@ import { storedProjects } from '../../projects/mirrors/stored-repositories.ts'
 import { hasCurrentCopy } from '../../projects/replicas/store.ts'
 import { managedDir, mirrorDir } from '../../projects/repository.ts'
 import { getProjectOrDeleted } from '../../projects/store.ts'
-import { activeMoves, leftCopies, type MoveRow, recordRemoved } from './store.ts'
+import { activeMoveOf, activeMoves, leftCopies, type MoveRow, recordRemoved } from './store.ts'
 import { copiesAside } from '../former-copy.ts'
-import { asideOf, removeRoom, setAside, withCopy } from './target.ts'
+import { asideOf, removeRoom, setAside, withCopy, withRoom } from './target.ts'
 
 /** Clones that began before the move read from the old copy. */
 const inPlaceMinutes = 15
@@ -27,9 +27,13 @@ export async function removeCopies(deps: RemoveDeps) {
       await rm(join(asideOf(deps), name), { recursive: true, force: true })
       deps.log.info({ copy: name }, 'removed the copy of a project that moved away')
     }
-  const coming = new Set((await activeMoves(db)).flatMap((each) => (each.to_server === home ? [each.project_id] : [])))
+  const isComing = async (projectId: string) => (await activeMoveOf(db, projectId))?.to_server === home
   for (const projectId of await storedProjects(deps, 'moving'))
-    if (!coming.has(projectId)) await removeRoom(deps, projectId)
+    // A pass of an active move may take hours, and one whose move has ended stops within a second.
+    if (!(await isComing(projectId)))
+      await withRoom(deps, projectId, async () => {
+        if (!(await isComing(projectId))) await removeRoom(deps, projectId)
+      })
 }
 
 /** Left to the next run while a repository is here whose project is about to get, or was about to get, its home here. */

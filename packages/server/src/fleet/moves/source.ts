@@ -4,12 +4,13 @@ import type { Deps } from '../../deps.ts'
 import '../../failpoint.ts'
 import { setHomeState } from '../../projects/home-store.ts'
 import { getProjectOrDeleted } from '../../projects/store.ts'
-import { reconcileSessions } from '../../sessions/jobs.ts'
+import { deliverWaitingPrompts, reconcileSessions } from '../../sessions/jobs.ts'
+import { findLeft } from '../../sessions/lifecycle/adopt.ts'
 import { runningSessionsOf, type SessionWithSandbox } from '../../sessions/store.ts'
 import { isAnswering } from '../reachable.ts'
 import { livePeer } from '../store.ts'
 import { undoMove, waitFor } from './end-move.ts'
-import { lockMove, type MoveRow, noteProgress, setPhase } from './store.ts'
+import { activeMoveOf, lockMove, type MoveRow, setPhase } from './store.ts'
 
 /** A request that lasts longer makes the move wait for a better moment. */
 const drainMsMax = 10_000
@@ -27,6 +28,11 @@ export async function handOver(deps: Deps, move: MoveRow): Promise<number> {
     await undoMove(deps, move, { error, again: false })
     return 0
   }
+  // One step of this process at a time closes it, so another process did that and died. Open, its sessions are adopted.
+  if (project.home_state === 'closing') {
+    await stay(deps, move, `Handing the project over was interrupted at ${home}.`)
+    return restMs.look
+  }
   const wait = async (reason: string, ms: number) => {
     await waitFor(deps, move, reason)
     return ms
@@ -43,13 +49,19 @@ export async function handOver(deps: Deps, move: MoveRow): Promise<number> {
   const unsaved = await whyUnsaved(deps, move)
   if (unsaved !== null) return wait(unsaved, restMs.save)
   const of = { project_id: projectId, home, home_epoch }
+  await failpoint('move.before_close')
   try {
-    if ((await deps.db.transaction().execute((trx) => setHomeState(trx, of, 'closing'))) === null) return 0
+    const closing = await deps.db.transaction().execute(async (trx) => {
+      // It may have been cancelled, or forced, while work was saved.
+      const now = await lockMove(trx, move.move_id)
+      return now?.phase === 'copied' && (await setHomeState(trx, of, 'closing')) !== null ? now : null
+    })
+    if (closing === null) return 0
     // The other servers hold writes before this one does: it could only refuse what they have begun to pass on.
     await delay(announceMs)
     deps.homeGate.close(projectId)
     await failpoint('move.after_close')
-    const reason = await settle(deps, move)
+    const reason = await settle(deps, closing)
     if (reason !== null) {
       await stay(deps, move, reason)
       return restMs.close
@@ -91,6 +103,7 @@ async function stay(deps: Deps, move: MoveRow, reason: string): Promise<void> {
 export async function goOn(deps: Deps): Promise<void> {
   await reconcileSessions(deps)
   deps.apps.enqueue()
+  await deliverWaitingPrompts(deps)
 }
 
 /** Null once nothing of the project runs here any more. */
@@ -100,8 +113,8 @@ async function settle(deps: Deps, move: MoveRow): Promise<string | null> {
   if (!isDrained && !is_forced) return 'Requests that change the project are still running.'
   const busy = await whyBusy(deps, move)
   if (busy !== null) return busy
+  if ((await activeMoveOf(deps.db, projectId))?.move_id !== move.move_id) return 'The move has ended.'
   const sessionIds = (await runningSessionsOf(deps.db, projectId)).map(({ session_id }) => session_id)
-  await noteProgress(deps.db, move, { sessions: sessionIds })
   await Promise.all([
     deps.apps.moveAway(projectId),
     deps.checks.moveAway(projectId),
@@ -117,9 +130,21 @@ async function whyBusy(deps: Deps, { project_id, is_forced }: MoveRow): Promise<
   const live = await runningSessionsOf(deps.db, project_id)
   const isBusy = ({ session_id, is_busy }: SessionWithSandbox) => is_busy || deps.sessions.turnOf(session_id) === 'busy'
   const busy = live.find(isBusy)
-  if (busy !== undefined) return `The agent of session ${busy.session_id.slice(0, 8)} is working.`
+  if (busy !== undefined)
+    return `The agent of session ${busy.session_id.slice(0, 8)} ${busy.is_waiting ? "waits for a person's answer" : 'is working'}.`
   const starting = live.find(({ status, sandbox }) => status === 'provisioning' && sandbox !== null)
-  return starting === undefined ? null : `Session ${starting.session_id.slice(0, 8)} is starting.`
+  if (starting !== undefined) return `Session ${starting.session_id.slice(0, 8)} is starting.`
+  return whyUnread(deps, live)
+}
+
+/** Null: this server has every sandbox that lives, also those that it had before a restart. Only so their work is saved. */
+async function whyUnread(deps: Deps, live: SessionWithSandbox[]): Promise<string | null> {
+  for (const session of live) {
+    if (session.status !== 'running' || deps.sessions.wipOf(session.session_id) !== null) continue
+    if ((await findLeft(deps.sandboxes, session)) === null) continue
+    return `Session ${session.session_id.slice(0, 8)} is not connected to its sandbox yet.`
+  }
+  return null
 }
 
 /** Null: all unfinished work is saved. A forced move leaves behind what cannot be saved. */

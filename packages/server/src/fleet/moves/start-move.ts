@@ -7,7 +7,7 @@ import { clockText, type OtherClock, synchronizeBoth } from '../other-clock.ts'
 import { ageMsMax } from '../peer-header.ts'
 import { answererText, type AskingDeps, whoAnswers } from '../reachable.ts'
 import { clockBetween, findServer, livePeer } from '../store.ts'
-import { forceMove, insertMove, mayKeepProjects, type MoveRow } from './store.ts'
+import { activeMoveOf, forceMove, insertMove, mayKeepProjects, type MoveRow } from './store.ts'
 
 type StartDeps = AskingDeps & Pick<Deps, 'home' | 'heartbeat' | 'newId'>
 
@@ -31,8 +31,9 @@ export async function startMove(
     return move
   })
   if (begun !== null) return begun
-  throw new ServiceError('conflict', 'This project is moving already.', {
-    hint: `Wait until that move has ended (svc self-host servers), or cancel it: svc self-host move ${project.slug} --cancel`,
+  const at = (await activeMoveOf(deps.db, project.project_id))?.to_server ?? to
+  throw new ServiceError('conflict', `This project is moving to ${at} already.`, {
+    hint: `Follow that move with svc self-host move ${project.slug} ${at} --wait, or cancel it: svc self-host move ${project.slug} --cancel`,
   })
 }
 

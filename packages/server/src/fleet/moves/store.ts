@@ -1,6 +1,5 @@
 /** All SQL on moves of projects between servers. */
 import { sql } from 'kysely'
-import { isAtHome } from '../../db/home.ts'
 import { isRecent } from '../../db/live-instance.ts'
 import { type Changes, findRow, firstRow, listRows, lockRow, updateRow } from '../../db/rows.ts'
 import type { DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
@@ -116,30 +115,20 @@ export async function ageOf(db: DbOrTransaction, { move_id }: Pick<MoveRow, 'mov
   return rows[0] ?? { phase: 0, progress: 0, total: 0 }
 }
 
-/** Moves with sessions of projects of this server whose work has to go back into their sandboxes. */
-export async function movesWithSessions(db: DbOrTransaction, serverName: string): Promise<MoveRow[]> {
-  return db
-    .selectFrom('project_moves')
-    .selectAll()
-    .where(sql<boolean>`sessions <> '{}'`)
-    .where(isAtHome(sql.ref('project_moves.project_id'), serverName))
-    .execute()
-}
-
-/** Removes a session from the list of a move. */
-export async function settleSession(db: DbOrTransaction, moveId: string, sessionId: string): Promise<void> {
-  const sessions = sql<string[]>`array_remove(sessions, ${sessionId}::uuid)`
-  await updateRow(db, 'project_moves', { move_id: moveId }, { sessions })
-}
-
-/** Finished moves away from this server whose copy is still on its disk, with where the project is now. */
+/**
+ * Moves that ended and left a copy on the disk of this server: those away from here, and those to here that failed, which
+ * may have put it in its place already. Not while clones may read what a move away has left in that place.
+ */
 export async function leftCopies(
   db: DbOrTransaction,
   { serverName, minutes }: { serverName: string; minutes: number },
 ) {
+  const isYoung = sql`ended_at >= now() - make_interval(mins => ${minutes})`
   const { rows } = await sql<Pick<MoveRow, 'move_id' | 'project_id'>>`
-    select move_id, project_id from project_moves m where from_server = ${serverName} and phase = 'done'
-      and removed_at is null and ended_at < now() - make_interval(mins => ${minutes})`.execute(db)
+    select move_id, project_id from project_moves m where removed_at is null and ended_at is not null and not (${isYoung})
+      and case phase when 'done' then from_server else to_server end = ${serverName}
+      and not exists (select from project_moves where project_id = m.project_id
+        and from_server = ${serverName} and phase = 'done' and ${isYoung})`.execute(db)
   return rows
 }
 

@@ -16,11 +16,11 @@ import '../../failpoint.ts'
 import { switchHome } from '../../projects/home-store.ts'
 import { requestPoll } from '../../projects/poll-store.ts'
 import { getProjectOrDeleted, type ProjectRow } from '../../projects/store.ts'
-import { PeerRepository, storedDir } from '../peer-git.ts'
+import { authorityOf, PeerRepository, storedDir } from '../peer-git.ts'
 import { livePeer } from '../store.ts'
 import { undoMove, waitFor } from './end-move.ts'
 import { goOn } from './source.ts'
-import { lockMove, type MoveRow, noteProgress, setPhase } from './store.ts'
+import { activeMoveOf, lockMove, type MoveRow, noteProgress, setPhase } from './store.ts'
 
 /** A pass that takes no longer leaves little for the last one, during which writes wait. */
 const smallPassMs = 2_000
@@ -30,6 +30,8 @@ const passesMax = 4
 const lastPassesMax = 3
 /** While agents are at work, the copy is kept fresh. */
 const refreshMs = 20_000
+/** How often a pass looks whether its move has ended. */
+const lookEveryMs = 1_000
 
 export const roomOf = ({ config }: Pick<Deps, 'config'>, projectId: string) =>
   join(config.dataDir, 'moving', `${projectId}.git`)
@@ -40,6 +42,10 @@ export async function copyOnce(deps: Deps, move: MoveRow, signal: AbortSignal): 
   if (deps.disk.isLow) return waitFor(deps, move, `The disk of ${move.to_server} is almost full.`)
   const source = await sourceOf(deps, move)
   if (source === null) return waitFor(deps, move, `${move.from_server} is not running.`)
+  await whileActive(deps, move, signal, (active) => copyInto(deps, move, source, active))
+}
+
+async function copyInto(deps: Deps, move: MoveRow, source: PeerRepository, signal: AbortSignal): Promise<void> {
   const began = performance.now()
   const { manifest, bytes } = await source.describe(signal)
   if (manifest !== null) {
@@ -55,6 +61,34 @@ export async function copyOnce(deps: Deps, move: MoveRow, signal: AbortSignal): 
   if (move.phase === 'copying' && isSmall)
     await setPhase(deps.db, move, 'copying', { phase: 'copied', passes, error: null })
   else await noteProgress(deps.db, move, { passes, progress_at: deps.now() })
+}
+
+/** Works on the room until the move ends, which another server may do: more would fill the disk for nothing. Null: it ended. */
+function whileActive<T>(
+  deps: Pick<Deps, 'db' | 'localLocks' | 'log'>,
+  move: MoveRow,
+  signal: AbortSignal,
+  work: (active: AbortSignal) => Promise<T>,
+): Promise<T | null> {
+  const ended = new AbortController()
+  const look = async () => {
+    if ((await activeMoveOf(deps.db, move.project_id))?.move_id !== move.move_id) ended.abort()
+  }
+  const lookAgain = (error: unknown) => deps.log.debug({ err: error }, 'failed to read a move; it is read again')
+  return withRoom(deps, move.project_id, async () => {
+    // The room may be removed already.
+    await look()
+    if (ended.signal.aborted) return null
+    const looking = setInterval(() => void look().catch(lookAgain), lookEveryMs)
+    try {
+      return await work(AbortSignal.any([signal, ended.signal]))
+    } catch (error) {
+      if (ended.signal.aborted) return null
+      throw error
+    } finally {
+      clearInterval(looking)
+    }
+  })
 }
 
 /** Null: what is still to copy fits. */
@@ -88,7 +122,10 @@ export async function takeOver(deps: Deps, move: MoveRow, signal: AbortSignal): 
   const source = await sourceOf(deps, move)
   if (project === null || source === null) return waitFor(deps, move, `${from_server} is not running.`)
   await failpoint('move.before_last_pass')
-  const isWhole = await copyRest(deps, { move, project, source, signal })
+  const isWhole = await whileActive(deps, move, signal, (active) =>
+    copyRest(deps, { move, project, source, signal: active }),
+  )
+  if (isWhole === null) return
   if (!isWhole) return void (await undoMove(deps, move, { error: 'The copy never equaled its source.', again: true }))
   await failpoint('move.before_switch')
   const taken = await deps.db.transaction().execute(async (trx) => {
@@ -165,6 +202,11 @@ export function withCopy<T>({ localLocks }: Pick<Deps, 'localLocks'>, projectId:
   return localLocks.run(`copy of ${projectId}`, work)
 }
 
+/** One at a time per project among the passes that fill its room and the job that removes the room. */
+export function withRoom<T>({ localLocks }: Pick<Deps, 'localLocks'>, projectId: string, work: () => Promise<T>) {
+  return localLocks.run(`room of ${projectId}`, work)
+}
+
 export const asideOf = ({ config }: Pick<Deps, 'config'>) => join(config.dataDir, 'moved')
 
 /** Moves a copy to where nothing looks for it. Does nothing when there is none. */
@@ -177,5 +219,8 @@ export async function setAside(deps: Pick<Deps, 'config' | 'now'>, dir: string, 
 }
 
 export async function removeRoom(deps: Pick<Deps, 'config'>, projectId: string): Promise<void> {
-  await rm(roomOf(deps, projectId), { recursive: true, force: true })
+  const room = roomOf(deps, projectId)
+  // The folder goes last: the job that removes rooms finds them by it.
+  await rm(authorityOf(room), { force: true })
+  await rm(room, { recursive: true, force: true })
 }

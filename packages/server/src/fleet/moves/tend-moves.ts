@@ -3,11 +3,18 @@ import type { Deps } from '../../deps.ts'
 import { getProjectOrDeleted } from '../../projects/store.ts'
 import { setHomeState } from '../../projects/home-store.ts'
 import { runningSessionsOf } from '../../sessions/store.ts'
-import { undoLate, undoMove } from './end-move.ts'
-import { returnWork } from './return-work.ts'
+import { undoLate, undoMove, waitFor } from './end-move.ts'
 import { goOn, handOver } from './source.ts'
 import { activeMoves, leftClosed, type MoveRow } from './store.ts'
 import { copyOnce, takeOver } from './target.ts'
+
+const unwritable = ['EROFS', 'EACCES', 'EPERM']
+
+function whyRepeated(error: unknown, serverName: string): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (unwritable.includes(code)) return `${serverName} cannot write to its data folder (${code}).`
+  return `A step failed at ${serverName} and is repeated. The log of ${serverName} has the reason.`
+}
 
 export class MoveTender {
   readonly #deps: Deps
@@ -34,8 +41,7 @@ export class MoveTender {
       await setHomeState(db, { project_id, home, home_epoch }, 'open')
       await goOn(this.#deps)
     }
-    const waits = await returnWork(this.#deps, home)
-    return moves.length > 0 || waits ? 'again' : null
+    return moves.length > 0 ? 'again' : null
   }
 
   async ended(): Promise<void> {
@@ -57,8 +63,17 @@ export class MoveTender {
         this.#deps.log.warn({ err: error, project_id, phase }, 'a step of a move failed; retrying')
         if (phase === 'frozen')
           await undoMove(this.#deps, move, { error: `${move.to_server} failed to take the project.`, again: true })
+        else await waitFor(this.#deps, move, whyRepeated(error, this.#deps.serverName))
       })
-      .catch((error: unknown) => this.#deps.log.error({ err: error }, 'undoing a move failed; it is undone later'))
+      .catch((error: unknown) => {
+        const { project_id, phase } = move
+        this.#deps.log.error(
+          { err: error, project_id, phase },
+          phase === 'frozen'
+            ? 'undoing a move failed; it is undone later'
+            : 'recording why a move waits failed; its step is repeated',
+        )
+      })
       .then(() => void this.#steps.delete(move.move_id))
     this.#steps.set(move.move_id, run)
   }

@@ -1,33 +1,32 @@
 /** The balancers of docs/operate/several-servers.md, with the text of that page, in front of a server that is paused. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '@svc/git/testing'
-import { blockOf, findProxy, type Proxy, startProxy } from './testing-proxies.ts'
-
-const page = readFileSync(join(import.meta.dir, '../../../../../docs/operate/several-servers.md'), 'utf8')
-const blocks = (language: string) =>
-  [...page.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map(([, text]) => text!)
-
-/** The upstreams above the server, whose lines the second block replaces. */
-function nginxOfPage(): string {
-  const [upstreams, lines] = blocks('nginx') as [string, string]
-  const rest = blockOf('nginx').replace(/^ *proxy_(pass|read_timeout) .*\n/gm, '')
-  return upstreams + rest.replace('location / {', `location / {\n${lines}`)
-}
+import { until } from '../../testing-until.ts'
+import { balancerBlocks, blockOf, findProxy, type Proxy, startProxy } from './testing-proxies.ts'
 
 let dir: string
 let healthy: Server
 /** The kernel accepts connections for a paused process. */
 let paused: TcpServer
+let reached = 0
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'svc-balancers-'))
-  healthy = createServer((request, response) => void request.resume().on('end', () => response.end('healthy')))
-  paused = createTcpServer((socket) => void socket.on('error', () => {}).resume())
+  healthy = createServer(
+    (request, response) =>
+      void request.resume().on('end', () => {
+        // Git is answered after the time that the API has, and before its own.
+        setTimeout(() => response.end('healthy'), request.url?.includes('/git/') === true ? 3_000 : 0)
+      }),
+  )
+  paused = createTcpServer((socket) => {
+    reached++
+    socket.on('error', () => {}).resume()
+  })
   for (const each of [healthy, paused])
     await new Promise<void>((resolve) => void each.listen(0, '127.0.0.1', () => resolve()))
 })
@@ -44,21 +43,22 @@ for (const name of ['nginx', 'caddy'] as const)
     let port: number
     beforeAll(async () => {
       port = await freePort()
-      const shown = (name === 'nginx' ? nginxOfPage() : blocks('caddyfile')[0]!)
+      const shown = (name === 'nginx' ? blockOf('nginx-balanced') : balancerBlocks('caddyfile')[0]!)
         .replace(/10\.0\.0\.[79]:8420/g, () => `127.0.0.1:${portOf(healthy)}`)
         .replace('10.0.0.8:8420', `127.0.0.1:${portOf(paused)}`)
         .replaceAll('svc-previews.example', 'preview.example.com')
-        .replaceAll('3m', '3s')
+        .replaceAll('3m', name === 'nginx' ? '6s' : '3s')
+        .replaceAll('100s', '2s')
       proxy = await startProxy(name, { dir: join(dir, name), port, upstream: 1, shown })
-    }, 60_000)
+    }, 120_000)
     afterAll(() => proxy?.close())
 
-    const ask = async (method: string) => {
-      const answer = await fetch(`https://127.0.0.1:${port}/v1/projects`, {
+    const ask = async (method: string, { path = '/v1/projects', msMax = 20_000 } = {}) => {
+      const answer = await fetch(`https://127.0.0.1:${port}${path}`, {
         method,
         headers: { host: 'svc.example.com' },
         tls: { rejectUnauthorized: false, serverName: 'svc.example.com' },
-        signal: AbortSignal.timeout(20_000),
+        signal: AbortSignal.timeout(msMax),
         ...(method === 'POST' ? { body: '{}' } : {}),
       } as RequestInit)
       await answer.text()
@@ -74,5 +74,29 @@ for (const name of ['nginx', 'caddy'] as const)
         expect(await Promise.all(Array.from({ length: 6 }, () => ask('GET')))).toEqual(
           Array.from({ length: 6 }, () => 200),
         )
-    }, 60_000)
+    }, 120_000)
+
+    test.if(name === 'nginx')(
+      'takes a paused server out by clients that give up sooner than git does',
+      async () => {
+        // Between both limits, as the two minutes of the client are.
+        const batch = () => Promise.all(Array.from({ length: 6 }, () => ask('GET', { msMax: 4_000 })))
+        const before = reached
+        await until('a request has reached the paused server', async () => {
+          expect([...new Set(await batch())]).toEqual([200])
+          return reached > before
+        })
+        const known = reached
+        expect([...new Set(await batch()), reached]).toEqual([200, known])
+      },
+      120_000,
+    )
+
+    test.if(name === 'nginx')(
+      'leaves git more time than the API',
+      async () => {
+        expect(await ask('GET', { path: '/v1/projects/web/git/info/refs' })).toBe(200)
+      },
+      120_000,
+    )
   })

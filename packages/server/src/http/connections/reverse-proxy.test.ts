@@ -26,7 +26,7 @@ interface Sent {
 
 const client = '127.0.0.2'
 const largeBytes = 200 * 1024 * 1024
-const names: ProxyName[] = ['nginx', 'nginx-stream', 'caddy']
+const names: ProxyName[] = ['nginx', 'nginx-balanced', 'nginx-stream', 'caddy']
 
 /** A repository with a file that does not compress, for all proxies. */
 let tree: string

@@ -1,17 +1,20 @@
 /** A real nginx and Caddy on loopback, with the configuration that docs/operate/reverse-proxy.md shows. */
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import { makeCertificate } from '@svc/git/testing'
 
 const root = join(import.meta.dir, '../../../../..')
 /** Debian's packages as npm test unpacks them. Installing them would start their services. */
 const unpacked = join(root, 'node_modules/.cache/reverse-proxies/usr')
 
-export type ProxyName = 'nginx' | 'nginx-stream' | 'caddy'
+/** nginx-balanced: that of docs/operate/several-servers.md. */
+export type ProxyName = 'nginx' | 'nginx-balanced' | 'nginx-stream' | 'caddy'
 
 export function findProxy(name: ProxyName): string | null {
   if (name === 'nginx-stream') return findStreamModule() === null ? null : findProxy('nginx')
+  if (name === 'nginx-balanced') return findProxy('nginx')
   const candidates = [Bun.which(name), join(unpacked, 'sbin', name), join(unpacked, 'bin', name)]
   return candidates.find((path) => path !== null && existsSync(path)) ?? null
 }
@@ -34,13 +37,13 @@ export async function startProxy(
 ): Promise<Proxy> {
   mkdirSync(dir, { recursive: true })
   const [key, cert] = [join(dir, 'key.pem'), join(dir, 'cert.pem')]
-  const names = 'subjectAltName=DNS:svc.example.com,DNS:*.preview.example.com'
-  const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=svc.example.com']
-  execFileSync('openssl', [...request, '-addext', names, '-keyout', key, '-out', cert], { stdio: 'ignore' })
+  const made = makeCertificate('svc.example.com', { names: ['svc.example.com', '*.preview.example.com'] })
+  writeFileSync(key, made.key)
+  writeFileSync(cert, made.cert)
   const shown = (given ?? blockOf(name))
     .replaceAll('/etc/ssl/svc/fullchain.pem', cert)
     .replaceAll('/etc/ssl/svc/privkey.pem', key)
-    .replaceAll('127.0.0.1:8420', `127.0.0.1:${upstream}`)
+    .replaceAll(/(127\.0\.0\.1|10\.0\.0\.[789]):8420/g, `127.0.0.1:${upstream}`)
   const config = join(dir, 'config')
   writeFileSync(config, name === 'caddy' ? caddyAround(shown, port) : nginxAround(shown, dir, port))
   const args =
@@ -61,8 +64,23 @@ export async function startProxy(
   }
 }
 
+export const balancerBlocks = (language: 'nginx' | 'caddyfile') =>
+  [...readPage('several-servers').matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map(
+    ([, text]) => text!,
+  )
+
+const readPage = (name: string) => readFileSync(join(root, `docs/operate/${name}.md`), 'utf8')
+
+/** The upstreams above the server, whose lines the second block replaces. */
+function balancedNginx(): string {
+  const [upstreams, lines] = balancerBlocks('nginx') as [string, string]
+  const rest = blockOf('nginx').replace(/^ *proxy_(pass|read_timeout) .*\n/gm, '')
+  return upstreams + rest.replace('location / {', `location / {\n${lines}`)
+}
+
 export function blockOf(name: ProxyName): string {
-  const page = readFileSync(join(root, 'docs/operate/reverse-proxy.md'), 'utf8')
+  if (name === 'nginx-balanced') return balancedNginx()
+  const page = readPage('reverse-proxy')
   const [language, start] = { nginx: ['nginx', ''], 'nginx-stream': ['nginx', 'stream '], caddy: ['caddyfile', ''] }[
     name
   ]

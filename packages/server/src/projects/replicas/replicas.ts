@@ -15,7 +15,7 @@ import pLimit from 'p-limit'
 import type { Deps, HowToSend, RepositoryReplicas } from '../../deps.ts'
 import { withDeadline } from '../../deadline.ts'
 import '../../failpoint.ts'
-import { isAnswering } from '../../fleet/reachable.ts'
+import { isAnswering, lookAgain } from '../../fleet/reachable.ts'
 import { pause } from '../../pause.ts'
 import type { Homed } from '../home-store.ts'
 import { rootsOf } from '../../storage/root-queries.ts'
@@ -482,9 +482,6 @@ async function listRefs(db: Deps['db'], store: Store, project: ProjectRow): Prom
   await requireWholeDisk(db, project, store)
   return listAllRefs(dir, managed ? 'refs/' : 'refs/svc/')
 }
-
-/** A database that does not answer says nothing about another server. */
-function lookAgain(): void {}
 
 function noCopy(cause: Error): ServiceError {
   return new ServiceError(

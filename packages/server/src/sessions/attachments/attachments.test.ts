@@ -232,7 +232,13 @@ test('makes file names one plain line without a path, and different from each ot
   ])
   expect(Buffer.byteLength(files[9]!)).toBeLessThanOrEqual(200)
   const long = await prompt(session.session_id, [file(`${'é'.repeat(95)}.${'y'.repeat(30)}`, 'x')])
-  expect(long.body).toMatchObject({ status: 'delivered' })
+  expect(long.status).toBe(202)
+  // It waits for the end of the first turn.
+  await until('the long name is delivered', async () => {
+    const found = (await promptsOf(session.session_id)).find(({ prompt_id: id }) => id === long.body.prompt_id)
+    expect(found!.status).not.toBe('failed')
+    return found!.status === 'delivered'
+  })
 })
 
 describe('downloading attachments', () => {

@@ -10,6 +10,7 @@ const info = (id: string, role: 'user' | 'assistant', more: object = {}) => ({
   ...{ id, role, sessionID: 'ses', time: { created: Date.parse(at) } },
   ...more,
 })
+const failure = (message: string) => ({ code: 'runtime_ended', message })
 const begun = (...messages: object[]) => {
   const conversation = new Conversation('ses', new TranscriptRedactor(new Redaction().of('s'), () => new Date(at)))
   conversation.beginTurn()
@@ -20,7 +21,7 @@ const begun = (...messages: object[]) => {
 
 test('is the last message of the turn, also after the runtime sent its messages again', () => {
   const conversation = begun(info('msg_1', 'user'), info('msg_2', 'assistant'))
-  expect(conversation.failTurn('It died.')).toEqual(['msg_2'])
+  expect(conversation.failTurn(failure('It died.'))).toEqual(['msg_2'])
   conversation.load([
     { info: info('msg_1', 'user'), parts: [] },
     { info: info('msg_2', 'assistant'), parts: [] },
@@ -44,10 +45,10 @@ test('names the prompt of a message by its part, and never by an id that no prom
 })
 
 test('is the prompt when no answer began, and the reason of an answer is its own', () => {
-  expect(begun(info('msg_1', 'user')).failTurn('It died.')).toEqual(['msg_1'])
+  expect(begun(info('msg_1', 'user')).failTurn(failure('It died.'))).toEqual(['msg_1'])
   const error = { name: 'APIError', data: { message: 'No credit.' } }
   const conversation = begun(info('msg_1', 'user'), info('msg_2', 'assistant', { error }))
-  conversation.failTurn('Something else.')
+  conversation.failTurn(failure('Something else.'))
   expect(conversation.message('msg_2')?.error).toBe('No credit.')
   expect(conversation.failure()).toEqual({ code: 'model_request_failed', message: 'No credit.' })
 })
@@ -55,11 +56,17 @@ test('is the prompt when no answer began, and the reason of an answer is its own
 test('is never the answer of the turn before, and a prompt the runtime did not keep stands in its place', () => {
   const conversation = begun(info('msg_1', 'user'), info('msg_2', 'assistant'))
   conversation.beginTurn()
-  expect(conversation.failTurn('It did not begin.')).toEqual([])
+  expect(conversation.failTurn(failure('It did not begin.'))).toEqual([])
   expect(conversation.isEmptyTurn).toBe(true)
-  conversation.failPrompt(prompt, 'It did not begin.', new Date(at))
+  conversation.failPrompt(prompt, failure('It did not begin.'), new Date(at))
   expect(conversation.message(prompt.prompt_id)).toMatchObject({
-    ...{ role: 'user', created_at: at, error: 'It did not begin.', parts: [{ type: 'text', text: 'go' }] },
+    ...{
+      role: 'user',
+      created_at: at,
+      error: 'It did not begin.',
+      error_code: 'runtime_ended',
+      parts: [{ type: 'text', text: 'go' }],
+    },
   })
 })
 
@@ -99,9 +106,9 @@ test('a tool that ran when its turn was cut has ended, and so has one of an answ
   const tool = () => conversation.message('msg_2')?.parts.at(-1)
   expect(tool()).toMatchObject({ status: 'running' })
   // A prompt that was refused meanwhile is no end of the turn.
-  conversation.failPrompt(prompt, 'Refused.', new Date(at))
+  conversation.failPrompt(prompt, failure('Refused.'), new Date(at))
   expect(tool()).toMatchObject({ status: 'running' })
-  expect(conversation.failTurn('It died.')).toEqual(['msg_2'])
+  expect(conversation.failTurn(failure('It died.'))).toEqual(['msg_2'])
   expect(tool()).toMatchObject({ status: 'error', output: expect.stringContaining('The turn ended before this did.') })
 
   const later = begun(info('msg_1', 'user'), info('msg_2', 'assistant'))

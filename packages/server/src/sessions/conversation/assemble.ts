@@ -71,8 +71,11 @@ export interface TurnFailure {
   message: string
 }
 
+type MessageError = Pick<Message, 'error' | 'error_code'>
+
 /** A person aborted the turn, which neither failed nor succeeded. */
 export const abortedCode = 'aborted'
+export const sandboxEndedCode = 'sandbox_ended'
 
 /** The codes of known runtime errors. Any other error is `turn_failed`. */
 const codes: Record<string, string> = {
@@ -99,7 +102,7 @@ export class Conversation {
   readonly #attachments = new Map<string, Attachment>()
   readonly #subAgents = new SubAgents()
   /** The reasons of failed turns without an error in their messages, by their last message. */
-  readonly #failures = new Map<string, string>()
+  readonly #failures = new Map<string, MessageError>()
   #chars = 0
   #hasEnded = false
   #newestAnswerId: string | null = null
@@ -188,17 +191,22 @@ export class Conversation {
             ? new Date(info.time.created).toISOString()
             : null
           : new Date(info.time.completed).toISOString(),
-      error: info.error === undefined ? (this.#failures.get(info.id) ?? null) : errorText(info.error, this.#redactor),
+      ...this.#errorOf(info),
       parts: [...parts.values()]
         .flatMap((part) => this.#attachedBy(info, part) ?? this.#presentPart(info, part))
         .filter((part) => part !== null),
     })
   }
 
+  #errorOf({ id, error }: RuntimeMessage): MessageError {
+    if (error !== undefined) return messageErrorOf(failureOf(error, this.#redactor))
+    return this.#failures.get(id) ?? { error: null }
+  }
+
   /** Continues a conversation that another server followed. */
   restore({ attachments, failures }: StoredConversation): void {
     this.attach(attachments)
-    for (const { message_id: id, error } of failures) this.#failures.set(id, error)
+    for (const { message_id: id, ...failure } of failures) this.#failures.set(id, failure)
   }
 
   attach(attachments: readonly Attachment[]): void {
@@ -244,7 +252,7 @@ export class Conversation {
    * Sets the reason on the last message of the turn, and on its answer if that has no end. Returns their ids; none when
    * the turn has no message yet.
    */
-  failTurn(reason: string): string[] {
+  failTurn(failure: TurnFailure): string[] {
     const messages = [...this.#messages.values()].map(({ info }) => info)
     const last = messages.at(-1)
     const isOfTurn = messages.length > this.#before || last?.role === 'user'
@@ -253,12 +261,12 @@ export class Conversation {
     const cut = answer?.time.completed === undefined && answer?.error === undefined ? answer : undefined
     const ids = [cut?.id, isOfTurn ? last?.id : undefined].filter((id) => id !== undefined)
     const failed = [...new Set(ids)].filter((id) => !this.#failures.has(id))
-    for (const id of failed) this.#failures.set(id, reason)
+    for (const id of failed) this.#failures.set(id, messageErrorOf(failure))
     return failed
   }
 
   /** Adds a prompt that the runtime never received, with the reason. */
-  failPrompt({ prompt_id: id, text, attachments }: AcceptedPrompt, reason: string, at: Date): void {
+  failPrompt({ prompt_id: id, text, attachments }: AcceptedPrompt, failure: TurnFailure, at: Date): void {
     const part = { id: `${id}-text`, messageID: id, type: 'text', text }
     const note = { ...part, id: `${id}-files`, text: attachmentsNote(attachments), synthetic: true }
     this.attach(attachments)
@@ -266,7 +274,7 @@ export class Conversation {
       info: { id, role: 'user', time: { created: at.getTime() } },
       parts: new Map([part, note].map((each) => [each.id, each])),
     })
-    this.#failures.set(id, reason)
+    this.#failures.set(id, messageErrorOf(failure))
   }
 
   /** Whether the last result of `message` held back the end of a text. */
@@ -426,6 +434,8 @@ function failureOf(error: unknown, redactor: TranscriptRedactor): TurnFailure {
   const name = isRecord(error) && typeof error.name === 'string' ? error.name : ''
   return { code: (Object.hasOwn(codes, name) && codes[name]) || 'turn_failed', message: errorText(error, redactor) }
 }
+
+const messageErrorOf = ({ code, message }: TurnFailure): MessageError => ({ error: message, error_code: code })
 
 function errorText(error: unknown, redactor: TranscriptRedactor): string {
   if (!isRecord(error)) return 'The agent runtime reported an unknown error.'

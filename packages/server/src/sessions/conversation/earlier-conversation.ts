@@ -120,9 +120,7 @@ function noteOf(messages: string[], { isCut, hasWork, hasApplied, returned, cont
       : []),
     ...(returned === null
       ? []
-      : [
-          `What was not pushed is back in the work tree, as it was saved at ${returned}. What came after that is lost.`,
-        ]),
+      : [`What was not pushed is back in the work tree, as it was saved at ${returned}. Later changes are not in it.`]),
     ...(hasWork
       ? ['Changes that were not pushed are saved; `svc sessions recover` brings them into the work tree.']
       : []),

@@ -230,8 +230,8 @@ export class Follower {
   }
 
   /** Adds a prompt that the agent never received, with the reason, and stores it. */
-  async failPrompt(prompt: AcceptedPrompt, reason: string): Promise<void> {
-    this.#conversation.failPrompt(prompt, reason, this.#deps.now())
+  async failPrompt(prompt: AcceptedPrompt, failure: TurnFailure): Promise<void> {
+    this.#conversation.failPrompt(prompt, failure, this.#deps.now())
     this.#touch(prompt.prompt_id)
     this.#publisher.publish()
     await this.#store()
@@ -449,12 +449,12 @@ export class Follower {
   }
 
   /** Shows the reason on the messages of the turn that have no end, or on its prompt when the runtime wrote no message. */
-  #showFailure({ message }: TurnFailure): void {
-    const failed = this.#conversation.failTurn(message)
+  #showFailure(failure: TurnFailure): void {
+    const failed = this.#conversation.failTurn(failure)
     for (const messageId of failed) this.#touch(messageId)
     if (failed.length > 0) return
     if (this.#prompt !== null && this.#conversation.isEmptyTurn) {
-      this.#conversation.failPrompt(this.#prompt, message, this.#deps.now())
+      this.#conversation.failPrompt(this.#prompt, failure, this.#deps.now())
       this.#touch(this.#prompt.prompt_id)
     }
   }

@@ -5,6 +5,7 @@ import { afterCursor } from '../../db/after-cursor.ts'
 import type { DbOrTransaction } from '../../db/schema.ts'
 import { hasRow } from '../../db/rows.ts'
 import { cutPage, invalidCursor, readCursor } from '../../http/page.ts'
+import { abortedCode, sandboxEndedCode } from './assemble.ts'
 import { namePrompt } from './name-prompt.ts'
 
 const messagesMax = 20_000
@@ -12,7 +13,7 @@ const messagesMax = 20_000
 /** An id of the runtime, or the UUID of a prompt. */
 const messageId = /^(msg_\w{1,100}|[0-9a-f]{8}-[0-9a-f-]{27})$/
 
-const columns = ['message_id', 'role', 'created_at', 'completed_at', 'error', 'parts'] as const
+const columns = ['message_id', 'role', 'created_at', 'completed_at', 'error', 'error_code', 'parts'] as const
 
 /** Oldest first. With a limit, returns the newest messages before the cursor, or the oldest ones without a cursor. */
 export async function readTranscript(
@@ -55,7 +56,15 @@ export async function readTranscript(
 const isUntil = (sessionId: string, messageId: string) => sql<boolean>`(created_at, message_id) <= (
   select created_at, message_id from session_messages where session_id = ${sessionId} and message_id = ${messageId})`
 
-const messageOf = (row: object) => namePrompt(row as Message)
+type MessageRow = Omit<Message, 'error_code'> & { error_code: string | null }
+
+/** Servers before 0070 stored only the text. The runtime writes this word for a turn that a person stopped. */
+function withErrorCode<Row extends Pick<MessageRow, 'error' | 'error_code'>>({ error_code: stored, ...row }: Row) {
+  const code = stored ?? (row.error === 'Aborted' ? abortedCode : null)
+  return code === null ? row : { ...row, error_code: code }
+}
+
+const messageOf = (row: object) => namePrompt(withErrorCode(row as MessageRow))
 
 /** Whether the agent answered, in this start of the session or in any later one. */
 export async function hasAnswer(
@@ -89,8 +98,8 @@ export async function upsertMessage(
   generation: number,
   { message, bytes }: { message: Message; bytes: number },
 ): Promise<void> {
-  const { message_id, role, created_at, completed_at, error } = message
-  const content = { completed_at, error, parts: JSON.stringify(message.parts), bytes }
+  const { message_id, role, created_at, completed_at, error, error_code = null } = message
+  const content = { completed_at, error, error_code, parts: JSON.stringify(message.parts), bytes }
   await db
     .insertInto('session_messages')
     .values({ session_id: sessionId, message_id, generation, role, created_at, ...content })
@@ -124,7 +133,7 @@ export async function failCutTurn(
   reason: string,
 ): Promise<void> {
   await sql`
-    update session_messages set error = ${reason}, updated_at = now()
+    update session_messages set error = ${reason}, error_code = ${sandboxEndedCode}, updated_at = now()
     where session_id = ${session_id} and error is null and (role = 'user' or completed_at is null)
       and message_id = (select message_id from session_messages
         where session_id = ${session_id} and generation = ${generation}
@@ -134,11 +143,11 @@ export async function failCutTurn(
 export async function failuresOf(db: DbOrTransaction, sessionId: string) {
   const rows = await db
     .selectFrom('session_messages')
-    .select(['message_id', 'error'])
+    .select(['message_id', 'error', 'error_code'])
     .where('session_id', '=', sessionId)
     .where('error', 'is not', null)
     .execute()
-  return rows as { message_id: string; error: string }[]
+  return rows.map(withErrorCode)
 }
 
 /** Rows of older servers have no figure. */

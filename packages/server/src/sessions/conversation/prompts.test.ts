@@ -286,7 +286,7 @@ describe('a prompt while the agent works', () => {
       expect(heard(session)).toEqual(answer.status === 200 ? ['work'] : ['work', 'now or never'])
       await app.request('POST', app.path(session.session_id, 'stop'))
     }
-  }, 60_000)
+  }, 120_000)
 
   test('ends the turn that waited for it when it is cancelled in between', async () => {
     const { session, ends } = await atWork()
@@ -395,7 +395,10 @@ describe('a turn that fails', () => {
     await app.driver.crash(session.sandbox!.sandbox_id, 'It ran out of memory.')
     const failed = await app.reaches(session.session_id, 'failed')
     expect(failed.last_turn_error).toMatchObject({ code: 'sandbox_ended', message: 'It ran out of memory.' })
-    expect((await messagesOf(session.session_id)).at(-1)?.error).toBe('It ran out of memory.')
+    expect((await messagesOf(session.session_id)).at(-1)).toMatchObject({
+      error: 'It ran out of memory.',
+      error_code: 'sandbox_ended',
+    })
   })
 })
 

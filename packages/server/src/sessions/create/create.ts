@@ -41,7 +41,7 @@ import { inForceAt } from '../refresh/runtime-files.ts'
 import { planWarm, type WarmPlan } from '../warm/plan.ts'
 import { takeWarm } from '../warm/store.ts'
 
-type CreateDeps = Pick<
+export type CreateSessionDeps = Pick<
   Deps,
   | 'db'
   | 'config'
@@ -84,7 +84,7 @@ interface Choices {
  * Inserts the row before it creates the branch. A refused branch deletes the row again; after a crash in between, the
  * reconciler creates the branch.
  */
-export async function createSession(deps: CreateDeps, input: NewSession): Promise<SessionWithSandbox> {
+export async function createSession(deps: CreateSessionDeps, input: NewSession): Promise<SessionWithSandbox> {
   const { project, caller, session_id: chosen, attachments = [] } = input
   const plannedId = chosen ?? input.sessionId
   const find = () =>
@@ -139,7 +139,7 @@ export async function createSession(deps: CreateDeps, input: NewSession): Promis
  * person.
  */
 async function choose(
-  deps: CreateDeps,
+  deps: CreateSessionDeps,
   repository: Repository,
   input: NewSession,
   { sha, continued }: { sha: string; continued: Continued | null },
@@ -168,7 +168,7 @@ async function choose(
 
 /** Null when another caller made the session, or used the chosen id, meanwhile. */
 async function insert(
-  deps: CreateDeps,
+  deps: CreateSessionDeps,
   trx: DbOrTransaction,
   input: NewSession,
   chosenFor: Choices & { plannedId: string; sha: string; claim: Promise<string | null> },
@@ -284,7 +284,12 @@ export async function refuseTooManySessions(
  * The first line of the prompt, redacted. An agent that starts a session reads its name, so the secrets of the agent's own
  * session are redacted too.
  */
-async function nameFromPrompt(deps: CreateDeps, project: ProjectRow, prompt: string | undefined, author: Caller) {
+async function nameFromPrompt(
+  deps: CreateSessionDeps,
+  project: ProjectRow,
+  prompt: string | undefined,
+  author: Caller,
+) {
   if (prompt === undefined || prompt.trim() === '') return null
   const redactor = await redactorFor(deps, project, author)
   const line = redactor.text(prompt).trim().split('\n')[0]?.trim()

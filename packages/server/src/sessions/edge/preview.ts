@@ -4,7 +4,7 @@ import { isUuid } from '../../auth/allow.ts'
 import type { Deps } from '../../deps.ts'
 import type { IngressHandler } from '../../http/ingress.ts'
 import type { Message } from '../../http/message-page.ts'
-import { brokenWords, reloads, unframeableWords } from '../../sandboxes/origin-page.ts'
+import { brokenWords, comingBack, reloads, unframeableWords } from '../../sandboxes/origin-page.ts'
 import { privateOriginIngress } from '../../sandboxes/private-origin.ts'
 import { getSessionById, type SessionWithSandbox } from '../store.ts'
 import { touchSession } from '../activity-store.ts'
@@ -64,7 +64,7 @@ function notRunningWords(sessionId: string, session: SessionWithSandbox | null):
   const { status = 'deleted', error = null } = session ?? {}
   if (status === 'provisioning') return { code, title: 'The session is starting', ...reloads }
   if (status === 'running')
-    return { code, title: 'The session runs on another server', text: 'Open the preview there.', again: 10 }
+    return { code, title: 'The session is coming back', ...reloads, text: `${comingBack} ${reloads.text}` }
   return {
     code,
     title: `The session is ${status}`,

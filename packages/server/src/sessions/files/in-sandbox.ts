@@ -41,7 +41,7 @@ export async function filesInSandbox(
 
 const textOf = (bytes: string) => pathText(Buffer.from(bytes, 'latin1'))
 
-const booting = () =>
+export const booting = () =>
   new ServiceError('runtime_booting', 'The sandbox is still starting.', { hint: 'Try again in a few seconds.' })
 
 function noAnswer(outcome: Exclude<DaemonOutcome<unknown>, { kind: 'ok' }>): ServiceError {

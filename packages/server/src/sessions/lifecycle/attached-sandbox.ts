@@ -3,6 +3,7 @@ import type { Deps } from '../../deps.ts'
 import type { Redactor } from '../../redaction/redaction.ts'
 import { type DaemonAddress, readHealth } from '../../sandboxes/daemon-client.ts'
 import { sandboxKey } from '../../sandboxes/key.ts'
+import { sandboxEndedCode } from '../conversation/assemble.ts'
 import { Follower } from '../conversation/follow.ts'
 import type { RuntimeEvents } from '../conversation/runtime-events.ts'
 import type { StoredConversation } from '../conversation/stored.ts'
@@ -19,6 +20,7 @@ const deliveryMsMax = 3_000
 /** A running sandbox of this server, which follows its conversation and saves its unfinished work. */
 export interface AttachedSandbox {
   sandboxId: string
+  projectId: string
   daemon: DaemonAddress
   /** When the driver first did not find it, without an exit reason yet, in milliseconds of the epoch. */
   missingSince: number | null
@@ -90,6 +92,7 @@ function attach(
   return {
     ...{
       sandboxId,
+      projectId: session.project_id,
       daemon: { ...daemon, beforeUse },
       missingSince: null,
       redactor,
@@ -112,7 +115,7 @@ export async function leaveTurn(
 ): Promise<void> {
   if (attached === undefined) return
   await endDeliveries(deps, attached)
-  await attached.follower.interruptTurn({ code: 'sandbox_ended', message: reason })
+  await attached.follower.interruptTurn({ code: sandboxEndedCode, message: reason })
 }
 
 /** Stores what the agent did last, before the sandbox ends. */

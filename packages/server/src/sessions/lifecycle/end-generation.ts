@@ -7,7 +7,7 @@ import { revokeTokensOfSession } from '../../tokens/store.ts'
 import { reconcileQuestions } from '../questions/store.ts'
 import { lockSession, moveSession, type SessionWithSandbox } from '../store.ts'
 
-export const unansweredReason = 'The session ended before the question was answered.'
+export const unansweredReason = 'The sandbox of the session ended before the question was answered.'
 
 /** Locks the session first, so that no credential is issued between the revocation and the commit. */
 export async function revokeCredentials(trx: DbOrTransaction, sessionId: string, at: Date): Promise<void> {

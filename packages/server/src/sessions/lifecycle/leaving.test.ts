@@ -66,6 +66,27 @@ test('a prompt that the agent did not get waits for the next sandbox, and no fai
   expect((await promptOf(sessionId, (await reply).body.prompt_id))?.status).toBe('delivered')
 })
 
+test('a turn that a move ends says so in words that stay true when the move is cancelled', async () => {
+  const { session_id: sessionId } = await app.running()
+  const answered = Promise.withResolvers<void>()
+  app.driver.options.onPrompt = async ({ text }) => {
+    await answered.promise
+    return text
+  }
+  const { body } = await prompted(sessionId, 'Long')
+  await until('the agent has it', async () => (await promptOf(sessionId, body.prompt_id))?.status === 'delivered')
+  await app.deps.sessions.moveAway(sessionId)
+  answered.resolve()
+  // The project stays at its home.
+  await app.deps.sessions.reconcile(sessionId)
+  await app.reaches(sessionId, 'running')
+  const { last_turn_error } = await app.session(sessionId)
+  expect(last_turn_error).toMatchObject({
+    code: 'sandbox_ended',
+    message: 'The sandbox ended for a move of the project to another server.',
+  })
+})
+
 test('no turn begins while a session leaves, so none is shown as failed and run again', async () => {
   const { session_id: sessionId } = await app.running()
   const answered = Promise.withResolvers<void>()

@@ -182,6 +182,36 @@ test('keeps the end of a turn when it is stopped before a server continues it', 
   expect(await answerOf(server)).toMatchObject({ error: null, parts: [{ type: 'text', text: 'Built.' }] })
 })
 
+/** The paths that the sandbox is asked for. */
+function watchSandbox(): string[] {
+  const asked: string[] = []
+  first.driver.options.around = (path, answer) => {
+    asked.push(path)
+    return answer()
+  }
+  return asked
+}
+
+test('keeps the end of a turn and its last work when its project moves before a server continues it', async () => {
+  const finish = await atWork()
+  await leave()
+  finish()
+  const server = await anotherServer()
+  const asked = watchSandbox()
+  await server.deps.sessions.moveAway(sessionId)
+  expect(asked).toContain('/svc/wip')
+  expect(await first.driver.find(sandboxId)).toBeNull()
+  expect(await first.session(sessionId)).toMatchObject({ status: 'provisioning', error: null })
+  expect(await answerOf(server)).toMatchObject({ error: null, parts: [{ type: 'text', text: 'Built.' }] })
+})
+
+test('is left to the next server when its project moves while its server stops', async () => {
+  await leave()
+  await expect(first.deps.sessions.moveAway(sessionId)).rejects.toThrow('stopping')
+  expect(await first.driver.find(sandboxId)).not.toBeNull()
+  expect(await first.session(sessionId)).toMatchObject({ status: 'running', error: null })
+})
+
 test('tells no end of a turn before its answer when it was asleep', async () => {
   const finish = await atWork()
   finish()

@@ -18,7 +18,7 @@ import {
 import { applyCarriedWork } from '../unfinished-work/carried-work.ts'
 import type { AttachedSandbox } from './attached-sandbox.ts'
 
-type DeliveryDeps = Pick<Deps, 'db' | 'feed' | 'log' | 'now' | 'warm'>
+type DeliveryDeps = Pick<Deps, 'db' | 'feed' | 'homeGate' | 'log' | 'now' | 'warm'>
 
 /** How long a prompt waits until the work of the turn before it is saved. A save takes longer only in a large work tree. */
 const saveMsMax = 2_000
@@ -28,7 +28,7 @@ const promptErrorCode = /^[a-z_]{1,50}$/
 
 /**
  * Delivers in order, each when the turn of the one before is over: until then it can be cancelled. A prompt that the daemon
- * cannot take yet, or not before the server or the sandbox ends, stays accepted.
+ * cannot take yet, or not before the server or the sandbox ends, stays accepted, as do those of a project that moves away.
  */
 export async function deliverPrompts(
   deps: DeliveryDeps,
@@ -38,7 +38,8 @@ export async function deliverPrompts(
   const { daemon, follower, redactor } = attached
   const signal = AbortSignal.any([closes, attached.cut.signal])
   const { sessionId } = daemon
-  if (!(await isReady(deps, attached))) return
+  const isMoving = () => deps.homeGate.isClosed(attached.projectId)
+  if (isMoving() || !(await isReady(deps, attached))) return
   const prompts = await acceptedPrompts(deps.db, sessionId)
   // Cancelled just before the end of a turn found that it waits.
   if (prompts.length === 0) follower.promptFinished()
@@ -46,7 +47,8 @@ export async function deliverPrompts(
     if (await wasTakenBefore(deps, attached, prompt)) continue
     // The daemon has a prompt whose delivery began, or takes it now, under the same id.
     const mayHaveIt = prompt.delivery_generation === daemon.generation
-    const mayBegin = () => !signal.aborted && !attached.isLeaving && (mayHaveIt || follower.mayTake(prompt))
+    const isLeaving = () => signal.aborted || attached.isLeaving || isMoving()
+    const mayBegin = () => !isLeaving() && (mayHaveIt || follower.mayTake(prompt))
     if (!mayHaveIt && mayBegin()) await attached.wip.beforeTurn(saveMsMax)
     if (!mayBegin()) return
     if (!(await setDelivery(deps.db, prompt.prompt_id, daemon.generation))) {
@@ -156,6 +158,6 @@ async function finish(
 ): Promise<boolean> {
   const result = { status, text: redactor.text(prompt.text), error, at: deps.now() }
   const isFinished = await finishPrompt(deps.db, prompt.prompt_id, result)
-  if (isFinished && error !== null) await follower.failPrompt(prompt, error.message)
+  if (isFinished && error !== null) await follower.failPrompt(prompt, error)
   return isFinished
 }

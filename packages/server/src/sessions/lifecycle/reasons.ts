@@ -13,5 +13,5 @@ export function lostReason(driver: Deps['sandboxes']): string {
   return `${driver?.outlives === true ? notContinued : serverStopped} ${whatRemains}`
 }
 
-/** The reason of a sandbox that ended because its project moved to another server. */
-export const movedReason = 'The project moved to another server.'
+/** The move may be cancelled yet: then the next sandbox starts at the same home. */
+export const moveReason = 'The sandbox ended for a move of the project to another server.'

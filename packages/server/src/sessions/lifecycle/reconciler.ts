@@ -1,5 +1,6 @@
 /** Moves sessions to their wanted state. All of its state is in the database, so any run continues where another one ended. */
 import { availableParallelism } from 'node:os'
+import { ServiceError } from '@svc/contract'
 import { SandboxError } from '@svc/sandbox'
 import { isUuid } from '../../auth/allow.ts'
 import type { Deps, SessionRunner } from '../../deps.ts'
@@ -9,6 +10,7 @@ import type { DaemonAddress } from '../../sandboxes/daemon-client.ts'
 import { atMost, BootQueue, bootsElsewhere } from '../../sandboxes/boot-queue.ts'
 import { byPressure } from '../../sandboxes/pressure.ts'
 import { setSessionError } from '../activity-store.ts'
+import { sandboxEndedCode } from '../conversation/assemble.ts'
 import type { Follower } from '../conversation/follow.ts'
 import { acceptedPrompts } from '../conversation/prompt-store.ts'
 import { failureReason, isPassing } from '../../sandboxes/failure-reason.ts'
@@ -24,7 +26,7 @@ import { ClaimedElsewhere, continueBoot, provision } from './provision.ts'
 import { startInTurn } from './start-in-turn.ts'
 import { beganAt, countLostStart, interruptedMax, lostLately, lostMax } from './lost-lately.ts'
 import { isElsewhere, mayStartHere } from './may-start-here.ts'
-import { endedByOperator, lostReason, movedReason } from './reasons.ts'
+import { endedByOperator, lostReason, moveReason } from './reasons.ts'
 import { claimWarm } from '../warm/claim.ts'
 import { getSessionById, type SessionWithSandbox } from '../store.ts'
 import { publishSession } from '../publish-session.ts'
@@ -174,8 +176,12 @@ export class SessionReconciler implements SessionRunner {
       const session = await getSessionById(this.#deps.db, sessionId)
       if (session === null || session.desired !== 'running') return
       if (session.status !== 'provisioning' && session.status !== 'running') return
-      await leaveTurn(this.#deps, this.#attached.get(sessionId), movedReason)
-      await this.#beginAgain(session, movedReason, 'stopped')
+      // The next server saves what a server that stops has not.
+      if (this.#closed) throw new ServiceError('unavailable', 'This server is stopping.')
+      await this.#adoptToEnd(session)
+      await leaveTurn(this.#deps, this.#attached.get(sessionId), moveReason)
+      await this.#endSandboxes(sessionId)
+      await beginAgain(this.#deps, session, { error: moveReason, hasMoved: true })
     })
   }
 
@@ -200,7 +206,7 @@ export class SessionReconciler implements SessionRunner {
     if (session === null || !(await mayStartHere(this.#deps, session))) return
     if (session.status !== 'provisioning' && session.status !== 'running') return
     if (session.desired === 'stopped') {
-      if (!this.#closed) await this.#adoptToStop(session)
+      if (!this.#closed) await this.#adoptToEnd(session)
       return this.#stopAsRequested(session)
     }
     // The sandbox may have been left to the next server already.
@@ -396,8 +402,8 @@ export class SessionReconciler implements SessionRunner {
     }
   }
 
-  /** A stop that finds the sandbox of an earlier server keeps the end of its conversation and its last work. */
-  async #adoptToStop(session: SessionWithSandbox): Promise<void> {
+  /** A stop or a move that finds the sandbox of an earlier server keeps the end of its conversation and its last work. */
+  async #adoptToEnd(session: SessionWithSandbox): Promise<void> {
     const { session_id: sessionId, status } = session
     if (status !== 'running' || this.#attached.has(sessionId)) return
     if ((await isElsewhere(this.#deps, session)) || !(await mayEndUnread(this.#deps, session))) return
@@ -429,14 +435,10 @@ export class SessionReconciler implements SessionRunner {
     await publishSession(this.#deps, session.session_id)
   }
 
-  async #beginAgain(
-    session: SessionWithSandbox,
-    reason = 'The server that ran this sandbox stopped.',
-    status: 'error' | 'stopped' = 'error',
-  ): Promise<void> {
+  async #beginAgain(session: SessionWithSandbox, reason = 'The server that ran this sandbox stopped.'): Promise<void> {
     const error = this.#deps.redaction.of(session.session_id).text(reason)
     await this.#endSandboxes(session.session_id)
-    await beginAgain(this.#deps, session, { status, error })
+    await beginAgain(this.#deps, session, { error, hasMoved: false })
   }
 
   async #endSandboxes(sessionId: string): Promise<void> {
@@ -477,7 +479,7 @@ export class SessionReconciler implements SessionRunner {
       const write = async () => {
         if (this.#attached.get(sessionId)?.daemon !== daemon) return
         this.#unrecorded.set(sandboxId, message)
-        follower.cutTurn({ code: 'sandbox_ended', message })
+        follower.cutTurn({ code: sandboxEndedCode, message })
         await this.#release(sessionId)
         await this.#deps.sandboxes?.stop(sandboxId)
         await updateSandbox(this.#deps.db, sandboxId, { error: message })

@@ -1,7 +1,7 @@
 /** SQL on the start of sessions: the phases of each start, and the secrets a running session should have. */
 import { sql } from 'kysely'
 import { insertRow, upsertRow } from '../../db/rows.ts'
-import type { DbOrTransaction, NewRow } from '../../db/schema.ts'
+import type { DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
 import type { Changed } from '../../scheduler/inbox.ts'
 
 /** The running sessions in sandboxes of this server, of changed projects or of all, with the revision of their secrets. */
@@ -80,11 +80,13 @@ export async function appendPhase(
       order by position desc offset ${keptMax} limit 1)`.execute(trx)
 }
 
+/** The steps of this start, after those of earlier ones that failed to put back work which waits to be recovered still. */
 export async function phasesOf(db: DbOrTransaction, sessionId: string, generation: number) {
-  return db
-    .selectFrom('session_phases')
-    .select(['name', 'started_at', 'ms', 'error', 'note'])
-    .where((eb) => eb.and({ session_id: sessionId, generation }))
-    .orderBy('position')
-    .execute()
+  const { rows } = await sql<Pick<Row<'session_phases'>, 'name' | 'started_at' | 'ms' | 'error' | 'note'>>`
+    select name, started_at, ms, error, note from session_phases p
+    where session_id = ${sessionId} and (generation = ${generation} or name = 'restore' and error is not null and (
+      select recovered_at is null and recovered_into is distinct from ${generation} from session_wip w
+      where w.session_id = p.session_id and w.generation < p.generation order by w.generation desc limit 1))
+    order by generation, position`.execute(db)
+  return rows
 }

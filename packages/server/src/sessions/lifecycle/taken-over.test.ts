@@ -4,13 +4,13 @@ import { randomUUID } from 'node:crypto'
 import type { Message } from '@svc/contract'
 import { commit } from '@svc/git/testing'
 import { endOfProject } from '../../sandboxes/store.ts'
-import { reconcileSessions } from '../jobs.ts'
+import { deliverWaitingPrompts, reconcileSessions } from '../jobs.ts'
 import { makeSessionApp, secondServer, type SecondServer, type SessionApp, until } from '../testing.ts'
 import { setReturning } from '../unfinished-work/store.ts'
 import { startWorkDaemon } from '../unfinished-work/testing-work-daemon.ts'
 import { saveWip } from '../unfinished-work/wip.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 let app: SessionApp
 let daemon: Awaited<ReturnType<typeof startWorkDaemon>>
 let home: SecondServer
@@ -35,7 +35,7 @@ const reason = 'Its server, ada, is gone, and bob took its project over.'
 
 /** As a take-over does it. */
 async function takeOver({ session_id, project_id }: { session_id: string; project_id: string }): Promise<void> {
-  await setReturning(app.deps.db, project_id)
+  await setReturning(app.deps.db, { project_id })
   await endOfProject(app.deps.db, project_id, reason)
   await reconcileSessions(home.deps)
   expect(await app.reaches(session_id, 'stopped')).toMatchObject({ error: expect.stringContaining(reason) })
@@ -102,9 +102,7 @@ test('stops with the reason, and begins with its saved work before the first pro
   expect(requests).toEqual(['/svc/recover', '/svc/prompt'])
   const [step, ...more] = await restored(sessionId)
   expect(more).toEqual([])
-  expect(step!.note).toMatch(
-    /^The work saved at 20\S+Z is back in the work tree\. What was not saved by then is lost\.$/,
-  )
+  expect(step!.note).toMatch(/^The work saved at 20\S+Z is back in the work tree\. Later changes are not in it\.$/)
   expect(await noteOf(sessionId)).toContain('What was not pushed is back in the work tree, as it was saved at 20')
   await until('the sandbox has saved it', async () => (await workOf(sessionId)).commit === null)
   await stop(sessionId)
@@ -150,6 +148,39 @@ test('starts all the same when the sandbox refuses the work, says so, and does n
   await stop(sessionId)
   await say(sessionId, 'two')
   expect(requests).toEqual(['/svc/recover', '/svc/prompt', '/svc/prompt'])
+  expect(await restored(sessionId)).toEqual([step!])
+  const { sandbox } = await app.session(sessionId)
+  const token = home.driver.seen(sandbox!.sandbox_id)!.spec.env.SVC_CLI_TOKEN!
+  await home.request('POST', app.path(sessionId, 'wip/recovered'), { token, body: { commit: work } })
+  expect(await restored(sessionId)).toEqual([])
+})
+
+test('leaves the work to the next home when the project moves on meanwhile, and no prompt reaches this sandbox', async () => {
+  const session = await app.running()
+  const { session_id: sessionId, project_id } = session
+  await say(sessionId, 'zero', app)
+  const work = await save(sessionId)
+  await takeOver(session)
+  sandboxApplies(sessionId, null)
+  const { around } = home.driver.options
+  home.driver.options.around = async (path, answer) => {
+    if (path === '/svc/recover') home.deps.homeGate.close(project_id)
+    return around!(path, answer)
+  }
+  await home.request('POST', app.path(sessionId, 'prompt'), { body: { text: 'one' } })
+  await app.reaches(sessionId, 'running')
+  await until('the work was refused', () => requests.includes('/svc/recover'))
+  await deliverWaitingPrompts(home.deps)
+  expect(await restored(sessionId)).toEqual([])
+  expect(await workOf(sessionId)).toMatchObject({ commit: work, returns: true })
+  expect(requests).toEqual(['/svc/recover'])
+  await home.deps.sessions.moveAway(sessionId)
+  sandboxApplies(sessionId, work)
+  home.deps.homeGate.open(project_id)
+  await reconcileSessions(home.deps)
+  await until('the prompt is delivered', () => requests.includes('/svc/prompt'))
+  expect(requests).toEqual(['/svc/recover', '/svc/recover', '/svc/prompt'])
+  expect(await restored(sessionId)).toMatchObject([{ error: null }])
 })
 
 test('of a session that was stopped before, the work waits to be recovered', async () => {
@@ -158,7 +189,7 @@ test('of a session that was stopped before, the work waits to be recovered', asy
   await app.request('POST', app.path(sessionId, 'stop'))
   await app.reaches(sessionId, 'stopped')
   const work = await save(sessionId)
-  await setReturning(app.deps.db, session.project_id)
+  await setReturning(app.deps.db, session)
   sandboxApplies(sessionId, work)
   await say(sessionId, 'one')
   expect(requests).toEqual(['/svc/prompt'])

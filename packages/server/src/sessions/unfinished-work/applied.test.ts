@@ -44,6 +44,21 @@ async function save(sessionId: string, generation: number, snapshot: string | nu
   expect(outcome.kind).toBe(snapshot === null ? 'clean' : 'saved')
 }
 
+test('recovering into a sandbox that still starts says so, and not to start it again', async () => {
+  app.driver.options.bootMs = 60_000
+  const { body: session } = await app.create()
+  const path = app.path(session.session_id)
+  const recovered = await app.request('POST', `${path}/wip/recover`)
+  expect(recovered).toMatchObject({
+    status: 503,
+    body: { code: 'runtime_booting', error: 'The sandbox is still starting.', hint: 'Try again in a few seconds.' },
+  })
+  delete app.driver.options.bootMs
+  await app.request('POST', `${path}/stop`)
+  const { status, body } = await app.request<{ hint: string }>('POST', `${path}/wip/recover`)
+  expect([status, body.hint]).toEqual([409, `Start it first: svc sessions restart ${session.session_id}`])
+})
+
 /** A running session, into whose sandbox the work of an earlier start was applied. */
 async function applied(): Promise<{ sessionId: string; work: string }> {
   const running = await app.running()

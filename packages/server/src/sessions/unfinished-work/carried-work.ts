@@ -59,13 +59,20 @@ export async function dropCarriedWork(
   await acknowledge(deps, { project, store, refs: [hidden(refOf(sessionId))], sessionId }, async () => {})
 }
 
+interface CarriedInto {
+  daemon: DaemonAddress
+  projectId: string
+  redactor: Redactor
+  carryTries: number
+}
+
 /**
  * False when the sandbox did not answer, so that it is worth another try. What it refuses stays saved, and the agent is
  * told. Once it has worked without it, only the agent or a person recovers it: its files must not change by themselves.
  */
 export async function applyCarriedWork(
-  deps: Pick<Deps, 'db' | 'log' | 'now'>,
-  { daemon, redactor, carryTries }: { daemon: DaemonAddress; redactor: Redactor; carryTries: number },
+  deps: Pick<Deps, 'db' | 'homeGate' | 'log' | 'now'>,
+  { daemon, projectId, redactor, carryTries }: CarriedInto,
 ): Promise<boolean> {
   const work = await pendingWork(deps.db, daemon)
   if (work === null) return true
@@ -73,6 +80,8 @@ export async function applyCarriedWork(
   const outcome = await recoverInSandbox(daemon, {})
   if (outcome.kind !== 'ok')
     deps.log.warn({ session_id: daemon.sessionId, reason: outcome.reason }, 'saved work was not put into a new sandbox')
+  // The next sandbox begins with it, at the next home.
+  if (outcome.kind !== 'ok' && deps.homeGate.isClosed(projectId)) return false
   if (outcome.kind === 'unavailable' && carryTries > 1) return false
   if (work.returns) await recordReturn(deps, { daemon, redactor, work, startedAt, outcome })
   return true
@@ -118,7 +127,7 @@ async function recordReturn(
       { session_id, generation },
       {
         ...{ name: 'restore', started_at: startedAt, ms: now().getTime() - startedAt.getTime(), error },
-        note: error === null ? `${saved} is back in the work tree. What was not saved by then is lost.` : null,
+        note: error === null ? `${saved} is back in the work tree. Later changes are not in it.` : null,
       },
     )
   })

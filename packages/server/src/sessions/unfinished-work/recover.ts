@@ -4,6 +4,7 @@ import type { Caller } from '../../auth/actor.ts'
 import type { Deps } from '../../deps.ts'
 import { auditOf } from '../audit.ts'
 import { recoverInSandbox } from '../../sandboxes/daemon-client.ts'
+import { booting } from '../files/in-sandbox.ts'
 import type { SessionWithSandbox } from '../store.ts'
 import { markApplied, markRecovered, wipOf } from './store.ts'
 import { readWip } from './wip.ts'
@@ -71,6 +72,7 @@ export async function recoverWip(
   { session, caller }: OnSession,
 ): Promise<{ ok: true; files: number }> {
   const daemon = deps.sessions.daemonOf(session.session_id)
+  if (daemon === null && session.status === 'provisioning') throw booting()
   if (daemon === null) throw notRunning(session, `Start it first: svc sessions restart ${session.session_id}`)
   if ((await wipOf(deps.db, session.session_id)).length === 0)
     throw new ServiceError('not_found', 'This session has no unfinished work.')

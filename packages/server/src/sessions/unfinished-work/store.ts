@@ -36,12 +36,16 @@ export async function markApplied(
 }
 
 /**
- * The sandboxes of a project end with their server. What was saved of those that were to run returns with the next start.
- * Work that such a sandbox had applied and not saved is among it.
+ * Sandboxes end with their server, or for a move to another. What was saved of those that were to run returns with the next
+ * start. Work that such a sandbox had applied and not saved is among it.
  */
-export async function setReturning(trx: DbOrTransaction, projectId: string): Promise<void> {
+export async function setReturning(
+  trx: DbOrTransaction,
+  of: { project_id: string } | { session_id: string },
+): Promise<void> {
+  const isMeant = 'session_id' in of ? sql`s.session_id = ${of.session_id}` : sql`s.project_id = ${of.project_id}`
   await sql`update session_wip w set returns = true from project_sessions s
-    where s.session_id = w.session_id and s.project_id = ${projectId}
+    where s.session_id = w.session_id and ${isMeant}
       and s.status in ('provisioning', 'running') and s.desired = 'running'
       and w.recovered_at is null and s.generation in (w.generation, w.recovered_into)`.execute(trx)
 }

@@ -39,11 +39,12 @@ interface WatchEvents {
 }
 
 /** For people. The log has the error itself. */
-function reasonOf(error: unknown, limitMs: number): string {
+function reasonOf(error: unknown, limitMs: number, { databaseUrl }: Deps['config']): string {
   const { name } = error as { name?: string }
   if (name === 'TimeoutError' || name === 'AbortError')
     return `Saving took longer than ${limitMs / 1000} seconds and was stopped. Large files outside .gitignore make it slow.`
   if (isDatabaseUnavailable(error)) return "The server's database did not answer."
+  if (isDatabaseFull(error) && databaseUrl !== null) return "The database's disk is full. Its operator must free space."
   if (isDiskFull(error) || isDatabaseFull(error)) return "The server's disk is full. Its operator must free space."
   if (error instanceof GitError)
     return "git on the server couldn't store the changes. The server log says why, under this session's id."
@@ -132,7 +133,7 @@ export class WipWatch {
     }).catch((error: unknown): SaveOutcome => {
       if (error instanceof ServiceError) return { kind: 'failed', reason: error.message }
       this.#deps.log.warn({ err: error, session_id: this.#daemon.sessionId }, 'storing unfinished work failed')
-      return { kind: 'failed', reason: reasonOf(error, limitMs), cause: error }
+      return { kind: 'failed', reason: reasonOf(error, limitMs, this.#deps.config), cause: error }
     })
     const outcome = await this.#running
     this.#running = null

@@ -1,4 +1,5 @@
 /** The comments of reviews as a checklist, and the answers of the change's author. */
+import { count } from '@svc/contract/count'
 import { suggestionOf } from '@svc/contract/schemas/suggestion'
 import type { Review } from '@svc/sdk'
 import { findOne } from '../../../arguments/find-one.ts'
@@ -82,7 +83,7 @@ function firstLine({ text, suggestion }: Item): string {
   const found = suggestion === null ? null : suggestionOf(text)
   if (suggestion === null || found === null) return text.split('\n')[0]!
   const { length } = suggestion.lines
-  const what = suggestion.refusal === null ? `suggests ${length === 1 ? '1 line' : `${length} lines`}` : 'suggestion'
+  const what = suggestion.refusal === null ? `suggests ${count(length, 'line')}` : 'suggestion'
   return `[${what}] ${found.before.split('\n')[0]}`.trim()
 }
 

@@ -1,4 +1,5 @@
 /** Commits the suggestions of reviews to the head branch. */
+import { count } from '@svc/contract/count'
 import { command } from '../../../arguments/command.ts'
 import { findOne } from '../../../arguments/find-one.ts'
 import { Refusal, UsageError } from '../../../errors.ts'
@@ -53,9 +54,8 @@ export const apply = command({
       },
     })
     const { out } = ctx
-    const what = chosen.length === 1 ? '1 suggestion' : `${chosen.length} suggestions`
     if (out.json) return out.document(applied)
-    out.done(applied, `Applied ${what} in `, bold(applied.commit.slice(0, 10)))
+    out.done(applied, `Applied ${count(chosen.length, 'suggestion')} in `, bold(applied.commit.slice(0, 10)))
     for (const { thread, place } of chosen) out.line(dim(`  ${shortId(thread.comment_id)}  ${place ?? ''}`))
   },
 })

@@ -3,11 +3,15 @@
 /** Lines that one click shows. */
 export const linesAtOnce = 20
 
-/** For the viewer's shadow root. */
+/** For the viewer's shadow root. A label has the width of its side, and is cut with an ellipsis where that is too narrow. */
 export const expanderStyles = `
+  [data-deletions] [data-gutter] [data-separator='line-info'] [data-separator-wrapper] { width: 100cqi; }
+  [data-separator-content] { min-width: 0; }
   [data-expand-index] [data-unmodified-lines]::after { content: ' · Expand all'; }
   [data-expand-index] [data-unmodified-lines] { cursor: pointer; }
-  :host([data-shows-end]) [data-separator-last] { visibility: hidden; }
+  :host([data-shows-end]) [data-separator-last] { display: flex; align-items: center; background: none; }
+  :host([data-shows-end]) [data-separator-last] > * { display: none; }
+  :host([data-shows-end]) [data-content] > [data-separator-last]::after { content: 'End of file'; padding-inline: 1ch; color: var(--color-faint); font-size: var(--text-xs); }
   [data-expand-button]:focus-visible, [data-unmodified-lines]:focus-visible { outline: 2px solid var(--color-accent); outline-offset: -2px; }
 `
 

@@ -4,7 +4,6 @@ const label = 'How was this written?'
 
 /** For the viewer's shadow root. */
 export const originStyles = `
-  [data-separator-content]:has([data-origin]) { min-width: 0; }
   [data-origin] { flex: none; margin-inline-start: auto; padding-inline: 8px; border: 0; background: none; color: inherit; font: inherit; cursor: pointer; }
   [data-origin]:hover { color: var(--color-accent); text-decoration: underline; }
   [data-origin]:focus-visible { outline: 2px solid var(--color-accent); outline-offset: -2px; }

@@ -69,6 +69,10 @@ export type ViewerHandle = CodeViewHandle<Annotation, undefined>
 
 const noComments: Pick<Drafts, 'drafts' | 'open'> = { drafts: [], open: [] }
 
+/** The column that a viewer fills. It keeps the height of the screen until the viewer has rendered. */
+export const viewerColumn = (isRendered: boolean) =>
+  `flex max-h-[max(20rem,calc(100dvh-9rem))] flex-col ${isRendered ? '' : 'h-dvh'}`
+
 /** All files in one list. Only the visible part is in the document. */
 export function Viewer({
   ref,
@@ -160,7 +164,7 @@ export function Viewer({
       ref={ref}
       items={items}
       options={options}
-      className="h-full overflow-auto rounded-lg border border-line"
+      className="min-h-0 flex-auto overflow-auto rounded-lg border border-line"
       // Without it the viewer does not notify React while scrolling.
       {...((drafts?.drafts.length ?? 0) + notes.length > 0 && { renderAnnotation })}
       renderHeaderMetadata={({ id }) => <HeaderNote files={files} path={id} renderNote={renderNote} />}

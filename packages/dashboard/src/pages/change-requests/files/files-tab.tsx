@@ -1,4 +1,5 @@
 import { useQuery, type UseQueryResult } from '@tanstack/react-query'
+import { Check } from 'lucide-react'
 import { type ComponentProps, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { ApiError } from '../../../api.ts'
 import { Failure, QueryResult } from '../../../components/requests.tsx'
@@ -27,7 +28,7 @@ import { Toggle, Toolbar, useView, type View } from './toolbar.tsx'
 import { useReadingOrder } from './reading-order.ts'
 import { FileTree } from './tree.tsx'
 import { useShortcuts } from '../../../ui/use-shortcuts.ts'
-import { Highlighting, Viewer, type ViewerHandle } from '../diff/viewer.tsx'
+import { Highlighting, Viewer, viewerColumn, type ViewerHandle } from '../diff/viewer.tsx'
 
 interface Compare {
   /** The commits that the diff compares. */
@@ -153,7 +154,7 @@ function Files({ cr, diff: found, lastViewed, mine, range, onRange, view, onView
         <BesideTree tree={tree}>
           <LooseThreads cr={cr} items={threads.loose} />
           {files.some((file) => file.view !== null || isComing(file)) && (
-            <div className="h-[calc(100dvh-9rem)] min-h-80">
+            <div className={viewerColumn(isRendered)}>
               <Viewer
                 ref={viewer}
                 files={files}
@@ -204,7 +205,7 @@ function PlainPart({
 
 function Progress({ text }: { text: string }) {
   return (
-    <p className="min-w-32 flex-1 text-sm text-dim @max-md:basis-full" role="status">
+    <p className="min-w-32 flex-1 text-sm text-dim @max-md:flex-auto" role="status">
       {text}
     </p>
   )
@@ -224,7 +225,8 @@ function ViewedToggle({ file, marks }: { file: ChangedFile; marks: ViewedMarks }
         label={`Viewed: ${visibleName(file.path)}`}
         title="Viewed files are folded"
       >
-        Viewed
+        <Check aria-hidden className="size-4 @md:hidden" />
+        <span className="@max-md:sr-only">Viewed</span>
       </Toggle>
     </span>
   )

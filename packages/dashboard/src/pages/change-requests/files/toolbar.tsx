@@ -45,21 +45,28 @@ export function Toolbar({
   return (
     <div role="toolbar" aria-label="Diff options" aria-busy={busy} className="flex flex-wrap items-center gap-2">
       {children}
-      <Toggle on={tree} onChange={(on) => onView({ ...view, tree: on })}>
-        <Named icon={FolderTree} name="File tree" />
-      </Toggle>
-      <Toggle on={ignoreWhitespace} onChange={(on) => onView({ ...view, ignoreWhitespace: on })}>
-        <Named icon={Space} name="Ignore whitespace" />
-      </Toggle>
-      <Toggle on={wrap} onChange={(on) => onView({ ...view, wrap: on })}>
-        <Named icon={WrapText} name="Wrap lines" />
-      </Toggle>
-      <Button onClick={() => onView({ ...view, layout: layout === 'split' ? 'unified' : 'split' })}>
-        {layout === 'split' ? <Named icon={Rows2} name="Unified view" /> : <Named icon={Columns2} name="Split view" />}
-      </Button>
-      <Button kind="quiet" onClick={showShortcuts} aria-label="Keyboard shortcuts" className="@max-md:hidden">
-        ?
-      </Button>
+      {/* They wrap together. */}
+      <span className="flex items-center gap-2">
+        <Toggle on={tree} onChange={(on) => onView({ ...view, tree: on })}>
+          <Named icon={FolderTree} name="File tree" />
+        </Toggle>
+        <Toggle on={ignoreWhitespace} onChange={(on) => onView({ ...view, ignoreWhitespace: on })}>
+          <Named icon={Space} name="Ignore whitespace" />
+        </Toggle>
+        <Toggle on={wrap} onChange={(on) => onView({ ...view, wrap: on })}>
+          <Named icon={WrapText} name="Wrap lines" />
+        </Toggle>
+        <Button onClick={() => onView({ ...view, layout: layout === 'split' ? 'unified' : 'split' })}>
+          {layout === 'split' ? (
+            <Named icon={Rows2} name="Unified view" />
+          ) : (
+            <Named icon={Columns2} name="Split view" />
+          )}
+        </Button>
+        <Button kind="quiet" onClick={showShortcuts} aria-label="Keyboard shortcuts" className="@max-md:hidden">
+          ?
+        </Button>
+      </span>
     </div>
   )
 }

@@ -25,7 +25,7 @@ export function ListRow({
   const why = whyOf(cr, summary, defaultBranch)
   return (
     <div
-      className={`relative grid grid-cols-[auto_minmax(0,1fr)_auto] items-center gap-x-3 gap-y-1 border-b border-line px-4 py-row focus-within:bg-hover hover:bg-hover md:grid-cols-[auto_8.5rem_minmax(0,1fr)_auto] md:px-6 ${isSelected ? 'bg-selected!' : ''}`}
+      className={`relative grid grid-cols-[auto_minmax(0,1fr)_auto] items-center gap-x-3 gap-y-1 border-b border-line px-4 py-row focus-within:bg-hover hover:bg-hover lg:grid-cols-[auto_8.5rem_minmax(0,1fr)_auto] md:px-6 ${isSelected ? 'bg-selected!' : ''}`}
     >
       <input
         type="checkbox"
@@ -34,14 +34,14 @@ export function ListRow({
         checked={isSelected}
         onChange={({ target }) => onSelect(target.checked)}
       />
-      <span className="max-md:order-last max-md:col-span-2 max-md:col-start-2">
+      <span className="max-lg:order-last max-lg:col-span-2 max-lg:col-start-2">
         <LandingBadge cr={cr} state={summary?.state ?? null} />
       </span>
       <div className="min-w-0">
         <ChangeRequestLink
           project={slug}
           number={cr.number}
-          className="line-clamp-2 font-medium after:absolute after:inset-0 md:line-clamp-1"
+          className="line-clamp-2 font-medium after:absolute after:inset-0 lg:line-clamp-1"
           title={`${cr.title}\n${why}`}
         >
           {cr.title} <span className="font-normal text-faint">#{cr.number}</span>
@@ -49,13 +49,13 @@ export function ListRow({
         <p className="line-clamp-2 text-sm text-dim">{why}</p>
       </div>
       <span className="flex items-center gap-3">
-        <span className="max-md:hidden">
+        <span className="max-lg:hidden">
           {summary?.additions != null && summary.deletions != null && (
             <Stat additions={summary.additions} deletions={summary.deletions} />
           )}
         </span>
         <Author summary={summary} />
-        <span className="min-w-24 text-right max-md:hidden">
+        <span className="min-w-24 text-right max-lg:hidden">
           <Time at={cr.updated_at} />
         </span>
       </span>

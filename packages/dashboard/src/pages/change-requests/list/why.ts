@@ -1,4 +1,5 @@
 /** The one line of a row that says why it is in its state, and what it touches. */
+import { count } from '@svc/contract/count'
 import { isDraft } from '@svc/contract/schemas/change-request-moves'
 import { shortBranch } from '../../../components/branch-name.tsx'
 import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
@@ -36,7 +37,7 @@ function whyOpen(cr: ChangeRequest, summary: Summary): (string | null)[] {
       return ["the repository or one of the branches can't be read"]
     case 'confirm':
       return [
-        `${counted(summary.confirm_count ?? 0, 'effect')} to confirm`,
+        `${count(summary.confirm_count ?? 0, 'effect')} to confirm`,
         checks(summary),
         touches(summary),
         collides(summary),
@@ -59,10 +60,10 @@ export const invalidText = 'svc.toml is invalid, and the project requires a vali
 export const deletedText = ({ missing_ref: missing, base_ref: base }: ChangeRequest) =>
   missing === base ? `${base} was deleted` : 'its branch was deleted'
 
-function conflicts(cr: ChangeRequest, { conflicts: [first], conflict_count: count }: Summary): string {
-  if (first === undefined || count === null) return `conflicts with ${cr.base_ref}`
-  if (count === 1) return `${visibleName(first)} conflicts with ${cr.base_ref}`
-  return `${visibleName(first)} and ${counted(count - 1, 'more file')} conflict with ${cr.base_ref}`
+function conflicts(cr: ChangeRequest, { conflicts: [first], conflict_count: files }: Summary): string {
+  if (first === undefined || files === null) return `conflicts with ${cr.base_ref}`
+  if (files === 1) return `${visibleName(first)} conflicts with ${cr.base_ref}`
+  return `${visibleName(first)} and ${count(files - 1, 'more file')} conflict with ${cr.base_ref}`
 }
 
 function checks({ checks: found }: Summary): string | null {
@@ -71,13 +72,13 @@ function checks({ checks: found }: Summary): string | null {
   if (failed.length === 1) return `check ${failed[0]} failed`
   if (failed.length > 1) return `${failed.length} of ${defined} checks failed: ${failed.join(', ')}`
   if (passed === defined) return defined === 1 ? 'the check passes' : `${passed} of ${defined} checks pass`
-  return `${passed} of ${counted(defined, 'check')} passed so far`
+  return `${passed} of ${count(defined, 'check')} passed so far`
 }
 
 function touches({ touches: named, files }: Summary): string | null {
   if (named === null || files === null) return null
   const name = visibleName(named)
-  return files === 1 ? `touches ${name}` : `touches ${name} and ${counted(files - 1, 'more file')}`
+  return files === 1 ? `touches ${name}` : `touches ${name} and ${count(files - 1, 'more file')}`
 }
 
 function collides({ collisions }: Summary): string | null {
@@ -87,6 +88,4 @@ function collides({ collisions }: Summary): string | null {
   return `collides with #${first.number}${first.files[0] === undefined ? '' : ` in ${visibleName(first.files[0])}`}`
 }
 
-const comments = ({ comments: count }: Summary) => (count === 0 ? null : counted(count, 'comment'))
-
-const counted = (n: number, noun: string) => `${n} ${noun}${n === 1 ? '' : 's'}`
+const comments = ({ comments: sent }: Summary) => (sent === 0 ? null : count(sent, 'comment'))

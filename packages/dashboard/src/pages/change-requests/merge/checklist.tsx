@@ -1,9 +1,11 @@
+import { count } from '@svc/contract/count'
 import { useQuery } from '@tanstack/react-query'
+import { flushSync } from 'react-dom'
 import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 import { type ChangeRequest, type Checks, type Effects, type Review, reviews } from '../queries.ts'
 import { tookText } from './checks.tsx'
 import { focusConfirm } from './effect-rows.tsx'
-import { filesConflict, isInvalid, type Landing } from './landing.ts'
+import { collisionText, filesConflict, isInvalid, type Landing } from './landing.ts'
 import { deletedText } from '../list/why.ts'
 import { previewErrorReason } from './merge-notices.tsx'
 
@@ -26,23 +28,12 @@ const looks: Record<Look, { sign: string; tone: string; word: string }> = {
 
 /** Four lines that keep their height, whatever is known, so that the button below them does not move. */
 export function Checklist({ cr, landing }: { cr: ChangeRequest; landing: Landing }) {
-  const found = useQuery(reviews(cr))
-  const items = [
-    mergeItem(cr, landing),
-    checksItem(cr, landing.checks),
-    reviewItem(found.data),
-    effectsItem(cr, landing.effects, landing.confirms),
-  ]
+  const items = useItems(cr, landing)
   return (
     <ul aria-label="Checklist" aria-busy={!landing.isSettled} className="flex flex-col gap-2">
       {items.map(({ look, title, detail }, at) => (
         <li key={at} className="flex h-10 gap-2.5 last:h-auto last:min-h-17">
-          <span
-            aria-hidden
-            className={`mt-0.5 inline-grid size-4 flex-none place-items-center rounded-full text-[0.625rem]/none font-bold ${looks[look].tone}`}
-          >
-            {looks[look].sign}
-          </span>
+          <Sign look={look} />
           <div className="min-w-0 flex-1">
             <p className="truncate" title={title}>
               <span className="sr-only">{looks[look].word}: </span>
@@ -62,13 +53,55 @@ export function Checklist({ cr, landing }: { cr: ChangeRequest; landing: Landing
   )
 }
 
-/** Leads to the checkbox further down. */
-function ConfirmLink({ text }: { text: string }) {
+function useItems(cr: ChangeRequest, landing: Landing): Item[] {
+  const found = useQuery(reviews(cr))
+  return [
+    mergeItem(cr, landing),
+    checksItem(cr, landing.checks),
+    reviewItem(found.data),
+    effectsItem(cr, landing.effects, landing.confirms),
+  ]
+}
+
+/** The titles of the four lines alone, one after the other; on a phone without those that are not needed. */
+export function ShortChecklist({ cr, landing }: { cr: ChangeRequest; landing: Landing }) {
+  return (
+    <ul aria-label="Checklist" className="flex flex-wrap gap-x-4 gap-y-1 text-sm">
+      {useItems(cr, landing).map(({ look, title }, at) => (
+        <li
+          key={at}
+          className={`flex min-w-0 gap-1.5 ${look === 'warn' || look === 'bad' ? '' : 'text-dim'} ${look === 'none' ? 'max-md:hidden' : ''}`}
+        >
+          <Sign look={look} />
+          <span className="sr-only">{looks[look].word}: </span>
+          {title}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function Sign({ look }: { look: Look }) {
+  return (
+    <span
+      aria-hidden
+      className={`mt-0.5 inline-grid size-4 flex-none place-items-center rounded-full text-[0.625rem]/none font-bold ${looks[look].tone}`}
+    >
+      {looks[look].sign}
+    </span>
+  )
+}
+
+/** Leads to the checkbox further down, which `onShow` makes visible. */
+export function ConfirmLink({ text, onShow }: { text: string; onShow?: () => void }) {
   return (
     <button
       type="button"
-      className="block text-left text-xs text-faint underline decoration-line-strong hover:text-text"
-      onClick={() => focusConfirm(text)}
+      className="block min-h-6 text-left text-xs text-faint underline decoration-line-strong hover:text-text"
+      onClick={() => {
+        if (onShow !== undefined) flushSync(onShow)
+        focusConfirm(text)
+      }}
     >
       {text}
     </button>
@@ -86,16 +119,20 @@ function mergeItem(cr: ChangeRequest, { preview, stale }: Landing): Item {
   if (!preview.can_merge)
     return item('bad', `${filesConflict(preview)} with ${cr.base_ref}`, preview.conflicts.map(visibleName).join(', '))
   if (preview.is_up_to_date) return item('none', 'Nothing to merge', `${cr.base_ref} already contains these commits.`)
-  return preview.can_fast_forward
-    ? item('good', 'Merges cleanly', `${cr.base_ref} fast-forwards to ${head}`)
-    : item('good', 'Merges cleanly', `a merge commit adds ${head} to ${cr.base_ref}`)
+  const how = preview.can_fast_forward
+    ? `${cr.base_ref} fast-forwards to ${head}`
+    : `a merge commit adds ${head} to ${cr.base_ref}`
+  const collision = collisionText(preview)
+  return collision === null
+    ? item('good', 'Merges cleanly', how)
+    : item('warn', 'Merges cleanly', `${collision} · ${how}`)
 }
 
 function checksItem(cr: ChangeRequest, found: Checks | undefined): Item {
   if (found === undefined) return item('wait', 'Check results are loading')
   const all = found.checks
   const of = (...statuses: string[]) => all.filter(({ status }) => statuses.includes(status))
-  const counted = all.length === 1 ? '1 check' : `${all.length} checks`
+  const counted = count(all.length, 'check')
   const [passed, failed, running] = [of('passed'), of('failed', 'error'), of('queued', 'running')]
   switch (found.state) {
     case 'none':
@@ -127,8 +164,8 @@ function reviewItem(found: Review[] | undefined): Item {
   const declined = threads.filter(({ answer }) => answer?.outcome === 'declined').length
   const done = threads.filter(({ answer }) => answer?.outcome === 'done').length
   const counts = [`${done} done`, ...(declined > 0 ? [`${declined} declined`] : [])].join(', ')
-  if (open > 0) return item('warn', `${countOf(open, 'open comment')} of ${threads.length}`, counts)
-  return item('good', 'Review answered', `${countOf(threads.length, 'comment')}: ${counts}`)
+  if (open > 0) return item('warn', `${count(open, 'open comment')} of ${threads.length}`, counts)
+  return item('good', 'Review answered', `${count(threads.length, 'comment')}: ${counts}`)
 }
 
 function effectsItem(cr: ChangeRequest, found: Effects | undefined, confirms: Landing['confirms']): Item {
@@ -136,7 +173,7 @@ function effectsItem(cr: ChangeRequest, found: Effects | undefined, confirms: La
   if (!found.applies) return item('none', 'No effects', `${cr.base_ref} is not the default branch`)
   const open = confirms.filter(({ isTicked }) => !isTicked)
   // All of them, so that a checkbox does not move when it is ticked.
-  if (open.length > 0) return item('warn', `${countOf(open.length, 'effect')} to confirm`, confirms)
+  if (open.length > 0) return item('warn', `${count(open.length, 'effect')} to confirm`, confirms)
   if (isInvalid(found))
     return item(
       'warn',
@@ -145,16 +182,14 @@ function effectsItem(cr: ChangeRequest, found: Effects | undefined, confirms: La
     )
   const missing = found.secrets_missing
   if (missing.length > 0)
-    return item('warn', `${countOf(missing.length, 'secret')} missing`, 'Set below, before or after the merge')
-  if (confirms.length > 0) return item('good', `${countOf(confirms.length, 'effect')} confirmed`, confirms)
+    return item('warn', `${count(missing.length, 'secret')} missing`, 'Set below, before or after the merge')
+  if (confirms.length > 0) return item('good', `${count(confirms.length, 'effect')} confirmed`, confirms)
   return found.words.length === 0
     ? item('none', 'No effects', 'Only code changes')
-    : item('good', countOf(found.words.length, 'effect'), found.words.join(' '))
+    : item('good', count(found.words.length, 'effect'), found.words.join(' '))
 }
 
 /** Not TOML, or too large: there is one issue then, about the whole file. */
 const isIgnored = ({ manifest_issues: issues }: Effects) => issues.length === 1 && issues[0]!.path === ''
-
-const countOf = (n: number, noun: string) => `${n} ${noun}${n === 1 ? '' : 's'}`
 
 const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)

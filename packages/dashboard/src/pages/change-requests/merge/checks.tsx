@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Failure, Read, useSend } from '../../../components/requests.tsx'
 import { type ChangeRequest, checkLog, type Checks, checks, pathOf } from '../queries.ts'
-import { Badge, Output, Time, type Tone } from '../../../ui/text.tsx'
+import { Badge, Output, Time, type Tone, withCode } from '../../../ui/text.tsx'
 import { Button } from '../../../ui/form.tsx'
 import { Notice } from '../../../ui/layout.tsx'
 
@@ -84,7 +84,7 @@ function OneCheck({ cr, check }: { cr: ChangeRequest; check: Check }) {
           {facts.length > 0 && check.ended_at !== null && ' · '}
           {check.ended_at !== null && <Time at={check.ended_at} />}
         </span>
-        {check.reason !== null && <span className="block text-sm text-dim">{check.reason}</span>}
+        {check.reason !== null && <span className="block text-sm text-dim">{withCode(check.reason)}</span>}
       </summary>
       {open && (
         <div className="mt-2 flex flex-col gap-2">

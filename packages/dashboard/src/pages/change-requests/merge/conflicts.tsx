@@ -8,7 +8,7 @@ import { useWriteRefusal } from '../../../components/role.ts'
 import type { ChangeRequest } from '../queries.ts'
 import { session } from '../../sessions/queries.ts'
 import { Button } from '../../../ui/form.tsx'
-import { Command } from '../../../ui/text.tsx'
+import { Command, withCode } from '../../../ui/text.tsx'
 import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 
 export function Conflicts({ cr, files }: { cr: ChangeRequest; files: string[] }) {
@@ -80,7 +80,7 @@ function AskAgent({ cr, files, sessionId }: { cr: ChangeRequest; files: string[]
           ) : hasGivenUp ? (
             <>
               The agent's turn ended without a push that resolves them.{' '}
-              {now.last_turn_error !== null && `${now.last_turn_error.message} `}
+              {now.last_turn_error !== null && withCode(`${now.last_turn_error.message} `)}
               <SessionLink project={slug} sessionId={sessionId}>
                 Read what it answered
               </SessionLink>

@@ -93,6 +93,27 @@ export function useLanding(cr: ChangeRequest): Landing {
   }
 }
 
+/** The state of the change request in the words of its panel. */
+export function landingTitle(cr: ChangeRequest, { preview, refusal, checks, stackedOn }: Landing): string {
+  if (cr.status !== 'open') return cr.status === 'merged' ? 'Merged' : 'Closed'
+  if (isDraft(cr)) return 'Draft'
+  if (refusal === null) {
+    if (preview?.is_up_to_date === true) return 'Nothing to merge'
+    if (verificationFailureOf(checks ?? null) === null)
+      return stackedOn?.isMerged === true ? 'Its base is already merged' : (collisionText(preview) ?? 'Ready to land')
+    return checks?.state === 'running' ? 'Checks are running' : 'Checks failed'
+  }
+  if (refusal.missing === 'answers') return 'Checking…'
+  return refusal.missing === 'confirmation' ? 'Needs your confirmation' : 'Not ready to land'
+}
+
+/** Null: it collides with none. */
+export function collisionText(preview: MergePreview | undefined): string | null {
+  const [first, ...others] = preview?.collisions ?? []
+  if (first === undefined) return null
+  return others.length === 0 ? `Collides with #${first.number}` : `Collides with ${others.length + 1} change requests`
+}
+
 const counted = (effects: number) => (effects === 1 ? '1 effect needs' : `${effects} effects need`)
 
 export const confirmsOf = (found: Effects | undefined) => [
@@ -134,7 +155,8 @@ export function stateNow(
   if (checks === undefined) return meanwhile ?? 'checking'
   if (checks.state === 'running') return 'checking'
   if (verificationFailureOf(checks) !== null) return 'failing'
-  if (refusal === null) return stackedOn?.isMerged === true ? 'base_merged' : 'ready'
+  if (refusal === null)
+    return stackedOn?.isMerged === true ? 'base_merged' : collisionText(preview) === null ? 'ready' : 'collides'
   if (refusal.missing === 'answers') return meanwhile ?? 'checking'
   return refusal.missing === 'confirmation' ? 'confirm' : 'blocked'
 }

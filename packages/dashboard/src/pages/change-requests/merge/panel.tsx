@@ -3,15 +3,13 @@ import { isDraft } from '@svc/contract/schemas/change-request-moves'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
-import { useTyped } from '../../../browser/use-stored.ts'
+import { useIsAtLeast } from '../../../browser/use-width.ts'
 import { SessionLink } from '../../../components/links.tsx'
 import { ManifestIssues } from '../../../components/manifest-issues.tsx'
 import { TypedText } from '../../../components/markdown.tsx'
 import { useProject } from '../../../components/shell/project-shell.tsx'
-import { UserName } from '../../../components/user-name.tsx'
 import { paths } from '../../../paths.ts'
 import {
-  addedNothing,
   type ChangeRequest,
   changeRequestAnswer,
   type Effects,
@@ -22,14 +20,15 @@ import {
 } from '../queries.ts'
 import { Button, TextArea } from '../../../ui/form.tsx'
 import { PanelSection } from '../../../ui/layout.tsx'
-import { Time } from '../../../ui/text.tsx'
 import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 import { Checklist } from './checklist.tsx'
-import { ChecksOf, verificationFailureOf } from './checks.tsx'
+import { ChecksOf } from './checks.tsx'
 import { Conflicts } from './conflicts.tsx'
 import { EffectRows, MissingSecret, shownDetails } from './effect-rows.tsx'
-import type { Landing } from './landing.ts'
-import { MergeButton, useMerge } from './merge-button.tsx'
+import { HowItEnded } from './how-it-ended.tsx'
+import { type Landing, landingTitle } from './landing.ts'
+import { LandingBar } from './landing-bar.tsx'
+import { MergeButton, type Merging, useMerging } from './merge-button.tsx'
 import { AddedSecrets, isProtected, MergeFailure, PreviewError } from './merge-notices.tsx'
 import { CloseOrReopen, MarkAsReady } from './moves.tsx'
 import { ProtectedBase } from './protected-base.tsx'
@@ -46,155 +45,118 @@ interface OfPage extends Shown {
   tab: string
 }
 
+/** Beside the content, or on a narrow screen as a bar above it, which opens the rest. */
 export function LandingPanel(shown: OfPage) {
-  const { cr } = shown
+  const { cr, landing } = shown
+  const isBeside = useIsAtLeast(1280)
+  const [isOpen, setOpen] = useState(false)
+  // The details say why a merge failed.
+  const merging = useMerging(cr, { preview: landing.preview, onFailed: () => setOpen(true) })
+  const panel = (
+    <>
+      <Outcome {...shown} isBeside={isBeside} merging={merging} />
+      <Task cr={cr} />
+    </>
+  )
+  if (isBeside) return panel
   return (
     <>
-      <Outcome {...shown} />
-      <Task cr={cr} />
+      <LandingBar {...shown} merging={merging} isOpen={isOpen} onOpen={setOpen} />
+      {/* Folded, it keeps what was typed into it. */}
+      <div className={isOpen ? 'border-t border-line md:px-2' : 'hidden'}>{panel}</div>
     </>
   )
 }
 
-function Outcome(shown: OfPage) {
-  const { cr, landing } = shown
-  switch (cr.status) {
-    case 'merged':
-      return (
+interface OfPanel extends OfPage {
+  /** Otherwise the bar has the title, the button, and how it ended. */
+  isBeside: boolean
+  merging: Merging
+}
+
+function Outcome(shown: OfPanel) {
+  const { cr, landing, summary, isBeside } = shown
+  if (cr.status === 'open') return <Open {...shown} />
+  return (
+    <>
+      {isBeside && (
+        <PanelSection title={landingTitle(cr, landing)}>
+          <div className="flex flex-col gap-3">
+            <HowItEnded cr={cr} summary={summary} />
+            {cr.status === 'closed' && <CloseOrReopen cr={cr} verb="reopen" />}
+          </div>
+        </PanelSection>
+      )}
+      {cr.status === 'merged' && (
         <>
-          <PanelSection title={landingTitle(cr, landing)}>
-            <MergedBy cr={cr} />
-          </PanelSection>
           <StackedBase cr={cr} stackedOn={landing.stackedOn} frame={Padded} />
           <ChecksSection cr={cr} landing={landing} />
         </>
-      )
-    case 'closed':
-      return (
-        <PanelSection title={landingTitle(cr, landing)}>
-          <div className="flex flex-col gap-3">
-            <p>
-              <UserName accountId={cr.account_id} userId={cr.closed_by} /> closed this without merging
-              {cr.closed_at !== null && (
-                <>
-                  {' '}
-                  <Time at={cr.closed_at} />
-                </>
-              )}
-              . The branch was not deleted.
-            </p>
-            <CloseOrReopen cr={cr} verb="reopen" />
-          </div>
-        </PanelSection>
-      )
-    case 'open':
-      return <Open {...shown} />
-    default:
-      return cr.status satisfies never
-  }
-}
-
-function MergedBy({ cr }: { cr: ChangeRequest }) {
-  const { merge_commit_sha: merged } = cr
-  const commit = merged !== null && <CommitLink sha={merged} />
-  const base = <code className="font-mono">{cr.base_ref}</code>
-  const at = cr.merged_at !== null && <Time at={cr.merged_at} />
-  const by = <UserName accountId={cr.account_id} userId={cr.merged_by} />
-  if (addedNothing(cr))
-    return (
-      <p>
-        {by} marked this as merged {at}. {base} already contained its commits at {commit}, so nothing was added.
-      </p>
-    )
-  return (
-    <p>
-      {by} merged this into {base} as {commit} {at}.
-    </p>
-  )
-}
-
-function CommitLink({ sha }: { sha: string }) {
-  const { slug } = useProject()
-  return (
-    <Link to={paths.commit} params={{ project: slug, sha }} title={sha} className="text-accent underline">
-      <code className="font-mono">{sha.slice(0, 12)}</code>
-    </Link>
+      )}
+    </>
   )
 }
 
 /** Nothing below the button is drawn before everything is known, so that nothing one can click moves. */
-function Open(shown: OfPage) {
+function Open(shown: OfPanel) {
   const { cr, landing } = shown
   const protection = useQuery(pullRequest(cr))
   const isDrawn = landing.isSettled && !protection.isPending
   return (
     <>
-      <ReadyToLand cr={cr} landing={landing} />
+      <ReadyToLand {...shown} />
       {isDrawn ? <Details {...shown} /> : <WaitingDetails />}
     </>
   )
 }
 
-function ReadyToLand({ cr, landing }: Shown) {
-  const [message, setMessage] = useTyped(`svc-merge-${cr.cr_id}`, '')
+function ReadyToLand({ cr, landing, isBeside, merging }: OfPanel) {
+  const { message, setMessage, error } = merging
   const [isEditing, setEditing] = useState(message !== '')
-  const merge = useMerge(cr, () => setMessage(''))
   const { preview, refusal } = landing
-  const submit = () =>
-    preview !== undefined &&
-    merge.mutate({ expected_head_sha: preview.head_sha, ...(message.trim() === '' ? {} : { message }) })
-  return (
-    <PanelSection title={landingTitle(cr, landing)}>
-      <div className="flex flex-col gap-2">
-        <Checklist cr={cr} landing={landing} />
+  const content = (
+    <div className="flex flex-col gap-2">
+      <Checklist cr={cr} landing={landing} />
+      {isBeside && (
         <div className="[&>[role=status]]:sr-only">
-          <MergeButton cr={cr} landing={landing} isPending={merge.isPending} onMerge={submit} />
+          <MergeButton cr={cr} landing={landing} merging={merging} className="w-full" />
         </div>
-        <p className="min-h-[2lh] text-xs text-dim" aria-live="polite">
-          {refusal === null && preview?.is_up_to_date === true
-            ? 'Adds nothing and makes no commit: it only marks this change request as merged.'
-            : refusal === null
-              ? 'Merges exactly this commit. If the branch moves first, nothing is merged.'
-              : refusal.missing === 'answers'
-                ? refusal.text
-                : `Can't merge: ${refusal.text}.`}
-        </p>
-        {makesCommit(preview) && isEditing && (
-          <TextArea
-            label="Merge commit message"
-            className="font-mono"
-            placeholder={`Merge CR #${cr.number}: ${cr.title}`}
-            value={message}
-            onChange={setMessage}
-          />
+      )}
+      <p className="min-h-[2lh] text-xs text-dim" aria-live="polite">
+        {refusal === null && preview?.is_up_to_date === true
+          ? 'Adds nothing and makes no commit: it only marks this change request as merged.'
+          : refusal === null
+            ? 'Merges exactly this commit. If the branch moves first, nothing is merged.'
+            : refusal.missing === 'answers'
+              ? refusal.text
+              : `Can't merge: ${refusal.text}.`}
+      </p>
+      {makesCommit(preview) && isEditing && (
+        <TextArea
+          label="Merge commit message"
+          className="font-mono"
+          placeholder={`Merge CR #${cr.number}: ${cr.title}`}
+          value={message}
+          onChange={setMessage}
+        />
+      )}
+      <div className="flex flex-wrap items-center gap-2">
+        {isDraft(cr) && <MarkAsReady cr={cr} />}
+        <CloseOrReopen cr={cr} verb="close" />
+        {makesCommit(preview) && !isEditing && (
+          <Button kind="quiet" onClick={() => setEditing(true)}>
+            Edit message
+          </Button>
         )}
-        <div className="flex flex-wrap items-center gap-2">
-          {isDraft(cr) && <MarkAsReady cr={cr} />}
-          <CloseOrReopen cr={cr} verb="close" />
-          {makesCommit(preview) && !isEditing && (
-            <Button kind="quiet" onClick={() => setEditing(true)}>
-              Edit message
-            </Button>
-          )}
-        </div>
-        {merge.isError && !isProtected(merge.error) && <MergeFailure error={merge.error} />}
       </div>
-    </PanelSection>
+      {error !== null && !isProtected(error) && <MergeFailure error={error} />}
+    </div>
   )
-}
-
-/** The state of the change request in the words of its panel. */
-export function landingTitle(cr: ChangeRequest, { preview, refusal, checks, stackedOn }: Landing): string {
-  if (cr.status !== 'open') return cr.status === 'merged' ? 'Merged' : 'Closed'
-  if (isDraft(cr)) return 'Draft'
-  if (refusal === null) {
-    if (preview?.is_up_to_date === true) return 'Nothing to merge'
-    if (verificationFailureOf(checks ?? null) === null)
-      return stackedOn?.isMerged === true ? 'Its base is already merged' : 'Ready to land'
-    return checks?.state === 'running' ? 'Checks are running' : 'Checks failed'
-  }
-  if (refusal.missing === 'answers') return 'Checking…'
-  return refusal.missing === 'confirmation' ? 'Needs your confirmation' : 'Not ready to land'
+  return isBeside ? (
+    <PanelSection title={landingTitle(cr, landing)}>{content}</PanelSection>
+  ) : (
+    <Padded>{content}</Padded>
+  )
 }
 
 const makesCommit = (preview: MergePreview | undefined) =>

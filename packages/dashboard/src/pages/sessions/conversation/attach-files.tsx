@@ -1,6 +1,7 @@
 /** Files for a prompt: chosen, pasted, or dropped, and listed until the prompt is sent. */
 import { attachmentBytesMax, attachmentCountMax, refuseAttachments } from '@svc/contract/schemas/attachments'
 import { sizeText } from '@svc/contract/schemas/quotas'
+import { Paperclip } from 'lucide-react'
 import { type ClipboardEvent, type DragEvent, useEffect, useRef, useState } from 'react'
 import { ApiError } from '../../../api.ts'
 import { useTyped } from '../../../browser/use-stored.ts'
@@ -97,7 +98,8 @@ export function AttachButton({ chosen }: { chosen: ChosenFiles }) {
         title={`Up to ${attachmentCountMax} files of ${sizeText(attachmentBytesMax)} each. You can also paste or drop files.`}
         onClick={() => input.current?.click()}
       >
-        Attach files
+        <Paperclip aria-hidden className="hidden size-4 @max-2xl:block" />
+        <span className="@max-2xl:sr-only">Attach files</span>
       </Button>
     </>
   )
@@ -106,7 +108,7 @@ export function AttachButton({ chosen }: { chosen: ChosenFiles }) {
 function MissingFiles({ chosen: { missing, dismissMissing } }: { chosen: ChosenFiles }) {
   if (missing.length === 0) return null
   return (
-    <div role="status" className="flex w-full flex-wrap items-center gap-x-2 px-3 text-sm text-dim">
+    <div role="status" className="flex w-full flex-wrap items-center gap-x-2 text-sm text-dim">
       <p className="min-w-0 flex-1 basis-40">
         {missing.length === 1 ? 'An attachment was' : 'Attachments were'} not kept when you left the page:{' '}
         {missing.join(', ')}. Attach {missing.length === 1 ? 'it' : 'them'} again.
@@ -118,12 +120,12 @@ function MissingFiles({ chosen: { missing, dismissMissing } }: { chosen: ChosenF
   )
 }
 
-export function ChosenList({ chosen }: { chosen: ChosenFiles }) {
+export function ChosenList({ chosen, className = '' }: { chosen: ChosenFiles; className?: string }) {
   return (
-    <>
+    <div className={`flex w-full flex-col gap-2 empty:hidden ${className}`}>
       <MissingFiles chosen={chosen} />
       {chosen.files.length > 0 && <Chosen chosen={chosen} />}
-    </>
+    </div>
   )
 }
 

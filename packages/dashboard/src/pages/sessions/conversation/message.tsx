@@ -2,16 +2,13 @@ import { sizeText } from '@svc/contract/schemas/quotas'
 import { memo, type ReactNode, useRef } from 'react'
 import { Prose, TypedText } from '../../../components/markdown.tsx'
 import { Avatar } from '../../../ui/avatar.tsx'
-import { Time } from '../../../ui/text.tsx'
+import { Time, withCode } from '../../../ui/text.tsx'
 import type { Message } from '../queries.ts'
 import { Foldable } from './foldable.tsx'
 import { useTarget } from './place.ts'
 import { ToolCall } from './tool-call.tsx'
 
 type Part = Message['parts'][number]
-
-/** The agent runtime's word for a turn that a person stopped. */
-const abortedError = 'Aborted'
 
 /** Renders again only when it changed, so that a long conversation stays fast while its last message grows. */
 export const MessageItem = memo(function MessageItem({
@@ -31,6 +28,7 @@ export const MessageItem = memo(function MessageItem({
   isOver: boolean
 }) {
   const isUser = message.role === 'user'
+  const isStopped = message.error_code === 'aborted'
   const element = useRef<HTMLElement>(null)
   const isTarget = useTarget(element, { message: message.message_id })
   return (
@@ -39,11 +37,11 @@ export const MessageItem = memo(function MessageItem({
         {message.parts.map((part) => (
           <PartView key={part.id} part={part} isUser={isUser} isOver={isOver} address={address} />
         ))}
-        {message.error === abortedError && <p className="text-sm text-dim">The turn was stopped.</p>}
-        {message.error !== null && message.error !== abortedError && (
+        {isStopped && <p className="text-sm text-dim">The turn was stopped.</p>}
+        {message.error !== null && !isStopped && (
           <p className="rounded-md bg-bad-soft px-3 py-1.5 text-sm text-bad">
             {isUser && <strong>No answer: </strong>}
-            {message.error}
+            {withCode(message.error)}
           </p>
         )}
       </ByAuthor>

@@ -8,6 +8,7 @@ import { useWriteRefusal } from '../../../components/role.ts'
 import { me, members } from '../../account/queries.ts'
 import { Button } from '../../../ui/form.tsx'
 import { Notice } from '../../../ui/layout.tsx'
+import { withCode } from '../../../ui/text.tsx'
 import {
   allPrompts,
   type Message,
@@ -56,7 +57,7 @@ export function PendingPrompts({
     <ul aria-label="Task" className="flex flex-col gap-4">
       {all.map((prompt) => (
         <PromptItem key={prompt.prompt_id} prompt={prompt} author="Task" note="">
-          {prompt.error !== null && <p className="text-sm text-dim">{prompt.error.message}</p>}
+          {prompt.error !== null && <p className="text-sm text-dim">{withCode(prompt.error.message)}</p>}
         </PromptItem>
       ))}
     </ul>

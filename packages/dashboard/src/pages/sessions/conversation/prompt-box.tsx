@@ -53,7 +53,7 @@ export function PromptBox({ session, busy, draft }: { session: Session; busy: bo
       {(failure ?? abort.error) !== null && <Failure error={failure ?? abort.error} />}
       <Form
         {...chosen.target}
-        className={`flex flex-col rounded-lg border border-line-strong bg-panel focus-within:outline-2 focus-within:outline-accent ${chosen.isDraggedOver ? 'outline-2 outline-accent' : ''}`}
+        className={`@container flex flex-col rounded-lg border border-line-strong bg-panel focus-within:outline-2 focus-within:outline-accent ${chosen.isDraggedOver ? 'outline-2 outline-accent' : ''}`}
         onSubmit={submit}
       >
         <textarea
@@ -71,11 +71,11 @@ export function PromptBox({ session, busy, draft }: { session: Session; busy: bo
             if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit()
           }}
         />
-        <ChosenList chosen={chosen} />
+        <ChosenList chosen={chosen} className="px-3 pb-2" />
         <div className="flex flex-wrap items-center gap-2 border-t border-line px-2 py-1.5">
           <AgentAndModel session={session} choice={choice} onChoose={setChoice} refusal={roleRefusal} />
           <AttachButton chosen={chosen} />
-          <span className={`min-w-0 flex-1 text-sm text-faint ${note === '' ? '' : 'basis-24'}`}>{note}</span>
+          <Note text={note} />
           {busy && (
             <Button
               action={abort}
@@ -84,7 +84,7 @@ export function PromptBox({ session, busy, draft }: { session: Session; busy: bo
               Stop turn
             </Button>
           )}
-          <span className="flex gap-0.5 max-md:hidden" aria-hidden>
+          <span className="flex gap-0.5 @max-2xl:hidden" aria-hidden>
             <Kbd>{isApple ? '⌘' : 'Ctrl'}</Kbd>
             <Kbd>↵</Kbd>
           </span>
@@ -94,6 +94,17 @@ export function PromptBox({ session, busy, draft }: { session: Session; busy: bo
         </div>
       </Form>
     </div>
+  )
+}
+
+/** Beside the tools, or above them where the box is narrow. */
+function Note({ text }: { text: string }) {
+  return (
+    <span
+      className={`min-w-0 text-sm text-faint @max-2xl:order-first @max-2xl:basis-full @max-2xl:empty:hidden @2xl:flex-1 ${text === '' ? '' : '@2xl:basis-24'}`}
+    >
+      {text}
+    </span>
   )
 }
 

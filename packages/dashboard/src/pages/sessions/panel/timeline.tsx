@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { durationText } from '@svc/contract/schemas/tool-outcome'
 import { Failure } from '../../../components/requests.tsx'
 import { PanelSection } from '../../../ui/layout.tsx'
+import { withCode } from '../../../ui/text.tsx'
 import { type Session, timeline } from '../queries.ts'
 
 const names: Record<string, string> = {
@@ -53,7 +54,7 @@ export function TimelineSection({ session }: { session: Session }) {
             <tr key={at} className="align-top">
               <th scope="row" className="py-0.5 pr-3 text-left font-normal">
                 {names[phase.name] ?? phase.name}
-                {phase.error !== null && <span className="block text-sm text-bad">{phase.error}</span>}
+                {phase.error !== null && <span className="block text-sm text-bad">{withCode(phase.error)}</span>}
                 {phase.note !== null && phase.note !== '' && (
                   <span className="block text-sm text-dim">{phase.note}</span>
                 )}

@@ -1,11 +1,11 @@
-/** One of three servers on one database, and what a client sees of its connections. */
+/** One of several servers on one database, and what a client sees of its connections. */
 import { type Agent, request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { freePort } from '@svc/git/testing'
 import { program, run, ServerProcess } from './harness.ts'
 
-/** What every server of one database has. */
+/** Every server of one database has these settings. */
 export function sharedSettings(dir: string, databaseUrl: string) {
   return {
     PATH: process.env.PATH ?? '',
@@ -16,26 +16,27 @@ export function sharedSettings(dir: string, databaseUrl: string) {
   }
 }
 
-export class OneOfThree extends ServerProcess {
+export class OneOfSeveral extends ServerProcess {
   readonly name: string
-  readonly #env: Record<string, string>
+  readonly env: Record<string, string>
   readonly #isEncrypted: boolean
   #port: number | null = null
   #peerUrl: string | null = null
 
   /** `isEncrypted`: how the other servers reach it. */
-  constructor(dir: string, name: string, isEncrypted: boolean, env: Record<string, string>) {
+  constructor(dir: string, name: string, env: Record<string, string>, { isEncrypted = false } = {}) {
     super(dir)
     this.name = name
     this.#isEncrypted = isEncrypted
-    this.#env = { ...env, SVC_SERVER_NAME: name, SVC_DATA_DIR: join(dir, name) }
+    this.env = { ...env, SVC_SERVER_NAME: name, SVC_DATA_DIR: join(dir, name) }
+    this.token = env.SVC_BOOTSTRAP_TOKEN!
   }
 
-  async boot({ isAlone = false } = {}): Promise<void> {
+  async boot(more: Record<string, string> = {}, { isAlone = false } = {}): Promise<void> {
     this.#port ??= await freePort()
     const peerUrl = await this.#peerAddress(isAlone)
     const own = { SVC_PORT: String(this.#port), ...(peerUrl === null ? {} : { SVC_PEER_URL: peerUrl }) }
-    if (!(await this.launch([program, 'server'], { ...this.#env, ...own }))) throw new Error(this.output)
+    if (!(await this.launch([program, 'server'], { ...this.env, ...own, ...more }))) throw new Error(this.output)
     this.url = `http://127.0.0.1:${this.#port}`
   }
 
@@ -48,7 +49,11 @@ export class OneOfThree extends ServerProcess {
   /** Its sandboxes would outlive it. */
   async end(): Promise<void> {
     await this.kill('SIGTERM')
-    await run([program, 'server', '--end-sandboxes'], { env: this.#env, cwd: this.dir })
+    await run([program, 'server', '--end-sandboxes'], { env: this.env, cwd: this.dir })
+  }
+
+  selfHost(args: string[], more: Record<string, string> = {}) {
+    return run([program, 'self-host', ...args], { env: { ...this.env, ...more }, cwd: this.dir })
   }
 
   async runsOf(job: string): Promise<number> {

@@ -1,0 +1,129 @@
+/** The server's program prints these reports for the commands of `svc self-host`. */
+
+export interface MissingRepository {
+  project_id: string
+  slug?: string | undefined
+  /** The other server that has it; unset: the one that was backed up. */
+  home?: string | undefined
+  reason: string
+}
+
+/** A backup whose manifest cannot be used, or whose files differ from it. */
+export interface DamagedBackup {
+  backup_id: string
+  says: string
+}
+
+/** `svc server --backup` */
+export interface BackupReport {
+  backup_id: string
+  created_at: string
+  place: string
+  encrypted: boolean
+  /** Null: the backup is not encrypted. */
+  key_file: string | null
+  /** The key file is new, or opens the first backup of the place: its owner has to keep a copy. */
+  made_key: boolean
+  tables: number
+  rows: number
+  repositories: number
+  added_bytes: number
+  missing: MissingRepository[]
+  removed: string[]
+  backups: number
+  /** Other backups of the place. */
+  damaged: DamagedBackup[]
+}
+
+export interface BackupSummary {
+  backup_id: string
+  created_at: string
+  server_version: string
+  rows: number
+  repositories: number
+  added_bytes: number
+  encrypted: boolean
+  missing: number
+  master_key_ids: string[]
+}
+
+/** `svc server --list-backups` */
+export interface BackupList {
+  place: string
+  backups: BackupSummary[]
+  damaged: DamagedBackup[]
+}
+
+/** `svc server --restore` */
+export interface RestoreReport {
+  backup_id: string
+  created_at: string
+  data_dir: string
+  /** Without a password. */
+  database: string
+  tables: number
+  rows: number
+  repositories: number
+  stopped_sessions: number
+  /** Further places gave these. */
+  others: { place: string; backup_id: string; created_at: string; repositories: number }[]
+  missing: MissingRepository[]
+  purged: { project_id: string; slug: string }[]
+}
+
+/** Nothing was changed: no place has these repositories. */
+export interface RestoreRefused {
+  lacking: MissingRepository[]
+}
+
+/** `svc server --resume` */
+export interface ResumeReport {
+  /** False: nothing was held. */
+  resumed: boolean
+  held: { backup_id: string; backup_created_at: string } | null
+}
+
+export interface Disagreement {
+  /** A word for programs. */
+  kind: string
+  project_id: string | null
+  says: string
+}
+
+/** `svc server --check` */
+export interface CheckReport {
+  projects: number
+  repositories: number
+  disagreements: Disagreement[]
+  /** Projects at home on other servers, whose disks have their repositories. */
+  elsewhere: { projects: number; homes: string[] }
+}
+
+/** `svc server --rotate-key` */
+export interface RotationReport {
+  /** Whether this run completed an earlier one. */
+  finished_earlier: boolean
+  master_key_id: string
+  previous_master_key_ids: string[]
+  /** Where those are kept, beside the new one. */
+  previous_master_key_files: string[]
+  master_key_file: string
+  /** Projects whose data key opened under the root key. */
+  projects: number
+  /** How many of these the master key wrapped before. */
+  moved: number
+  servers: number
+}
+
+/** `svc server --move-database` */
+export interface MoveReport {
+  move_id: string
+  from: string
+  to: string
+  /** An earlier call copied the data; this one did what was left, if anything. */
+  finished_earlier: boolean
+  tables: number
+  rows: number
+  /** The folder to which an embedded database of an earlier move was renamed. */
+  set_aside: string | null
+}
