@@ -9,8 +9,12 @@ import { readReport } from './junit.mjs'
 
 /** Chance fails a few files at most. When more than this fail, the cause is a bug, so don't repeat them. */
 const filesAgainMax = 10
+/** Why a file without a test in the report failed. */
+export const reportedNothing = 'reported no test'
 /** The most output kept per file, from its end. */
 const outputMax = 40_000
+/** So many tests show which files were running when a run was stopped. */
+const lastTests = 20
 
 /**
  * Returns one entry per test, and the flaky files: those that failed in parallel and passed alone, which count as passed.
@@ -74,13 +78,18 @@ async function runOnce({ root, files, testMsMax, stuckMs, options, show }) {
     environment: { TMPDIR: temporary },
     hear: output.add,
   })
-  if (wasStopped) show(`The tests were ended: ${ended}.\n`)
+  const tests = output.tests()
+  if (wasStopped) {
+    const last = new Set(tests.slice(-lastTests).map(({ file }) => file))
+    show(`The tests were ended: ${ended}. The last tests that ended are in ${[...last].join(', ') || 'no file'}.\n`)
+  }
   await removeLeftovers(temporary)
-  const results = existsSync(report) ? readReport(readFileSync(report, 'utf8')) : []
-  // The report leaves out a file that does not load.
+  // Bun writes its report at the end, so a run that was stopped has none.
+  const results = existsSync(report) ? readReport(readFileSync(report, 'utf8')) : tests
+  // Neither names a file that does not load.
   const seen = new Set(results.map(({ file }) => file))
   for (const file of files) {
-    if (!seen.has(file)) results.push({ file, name: '(whole file)', outcome: 'failed', message: 'reported no test' })
+    if (!seen.has(file)) results.push({ file, name: '(whole file)', outcome: 'failed', message: reportedNothing })
   }
   if (ended !== '' && !results.some(isFailed))
     results.push({ file: '', name: 'bun test', outcome: 'failed', message: ended })
@@ -91,7 +100,8 @@ async function runOnce({ root, files, testMsMax, stuckMs, options, show }) {
 const filesEnd = /^( \d+ pass|\d+ tests? \w+:)$/
 const skippedFollow = /^\d+ tests? skipped:$/
 const testPasses = /^\((?:pass|skip|todo)\) /
-const testEnds = /^\((?:pass|skip|todo|fail)\) /
+const testEnds = /^\((pass|skip|todo|fail)\) (.*?)(?: \[[\d.]+m?s\])?$/
+const outcomes = { pass: 'passed', skip: 'skipped', todo: 'skipped', fail: 'failed' }
 
 /**
  * Prints Bun's output without the tests that passed, and keeps it by file. Bun prints a file's name above its output, again
@@ -104,7 +114,10 @@ function readOutput(files, show) {
   let line = ''
   /** Prints a file's name before its first output. */
   let heading = ''
+  const tests = []
   const take = () => {
+    const [, how, name] = testEnds.exec(line) ?? []
+    if (how !== undefined) tests.push({ file: current ?? '', name, outcome: outcomes[how], message: '' })
     const named = line.endsWith(':') ? line.slice(0, -1) : null
     if (filesEnd.test(line)) [current, heading] = [null, '\n']
     if (texts.has(named)) {
@@ -130,6 +143,8 @@ function readOutput(files, show) {
       return hasEnd
     },
     of: (file) => texts.get(file) ?? '',
+    /** Those that ended so far, in that order. */
+    tests: () => tests,
   }
 }
 

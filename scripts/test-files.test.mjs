@@ -80,12 +80,16 @@ test('the time a test may take applies to both runs', async () => {
 
 test('tests of which none ends for long are ended, and do not run again', async () => {
   const { root, outcomes, flaky, shown } = await runIn(
-    { 'hangs.test.mjs': onceThen('await new Promise(() => {})', `writeFileSync(mark + '2', '')`) },
+    {
+      'hangs.test.mjs': onceThen('await new Promise(() => {})', `writeFileSync(mark + '2', '')`),
+      'passes.test.mjs': onceThen('', failing),
+    },
     { stuckMs: 3_000 },
   )
-  expect(outcomes).toEqual(['hangs.test.mjs failed'])
+  expect(outcomes).toEqual(['hangs.test.mjs failed', 'passes.test.mjs passed'])
   expect(flaky).toEqual([])
   expect(shown).toContain('The tests were ended: it was stuck for 0.05 minutes.')
+  expect(shown).toContain('The last tests that ended are in passes.test.mjs.')
   expect(existsSync(join(root, 'hangs.test.mjs.ran2'))).toBe(false)
 })
 

@@ -8,7 +8,7 @@ import { ensureBuilt } from './build.mjs'
 import { main, root } from './console.mjs'
 import { ensureInstalled } from './install.mjs'
 import { ensureObjectStore, ensurePrometheus, ensureReverseProxies, ensureSshd, ensureTestMachine } from './machine.mjs'
-import { describeFlaky, run, runTestFiles } from './test-files.mjs'
+import { describeFlaky, reportedNothing, run, runTestFiles } from './test-files.mjs'
 
 /** The goal for the whole run on two cores. Missing it is reported and is no failure: the machine may be slow. */
 const goalMs = 20 * 60_000
@@ -16,6 +16,8 @@ const goalMs = 20 * 60_000
 const stuckMs = 25 * 60_000
 /** How long each file takes, so that the longest start first: from the last complete run here, or typical times. */
 const timings = { own: 'dist/test-timings.json', usual: 'test/timings.json' }
+/** More files than these without a report are those of a run that was stopped, and are not listed. */
+const silentMax = 10
 const began = Date.now()
 const bin = (name) => join(root, 'node_modules/.bin', name)
 
@@ -94,7 +96,10 @@ function summarise(results, flaky) {
   const count = (outcome) => results.filter((result) => result.outcome === outcome).length
   const failed = results.filter(({ outcome }) => outcome === 'failed')
   if (failed.length > 0) console.log('\nFailed:')
+  const silent = failed.filter(({ message }) => message === reportedNothing)
+  if (silent.length > silentMax) console.log(`  ${silent.length} files reported no test.`)
   for (const { file, name, message } of failed) {
+    if (message === reportedNothing && silent.length > silentMax) continue
     console.log(`  ${file === '' ? '' : `${file}: `}${name}`)
     for (const line of message
       .split('\n')
