@@ -1,12 +1,15 @@
 // Runs test files in parallel, then once more, alone, each file that failed.
 import { spawn } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { StringDecoder } from 'node:string_decoder'
 import { setTimeout as delay } from 'node:timers/promises'
 import { findBun } from './bun.mjs'
 import { readReport } from './junit.mjs'
 
+/** Tests wait for half of their time, for processes, deadlines and each other. */
+const filesAtOnce = Math.ceil(availableParallelism() * 1.5)
 /** Chance fails a few files at most. When more than this fail, the cause is a bug, so don't repeat them. */
 const filesAgainMax = 10
 /** Why a file without a test in the report failed. */
@@ -71,7 +74,14 @@ async function runOnce({ root, files, testMsMax, stuckMs, options, show }) {
   chmodSync(temporary, 0o755)
   const output = readOutput(files, show)
   const always = [`--timeout=${testMsMax}`, '--reporter=junit', `--reporter-outfile=${report}`]
-  const command = [findBun(), 'test', '--parallel', ...always, ...options, ...files.map((file) => `./${file}`)]
+  const command = [
+    findBun(),
+    'test',
+    `--parallel=${filesAtOnce}`,
+    ...always,
+    ...options,
+    ...files.map((file) => `./${file}`),
+  ]
   const { ended, wasStopped } = await run(command, {
     cwd: root,
     stuckMs,
