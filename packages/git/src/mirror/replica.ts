@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { durable, syncPaths } from '../objects/durable.ts'
+import { cheapPack } from '../objects/pack-cost.ts'
 import { orIfAbsent } from '../process/absent.ts'
 import { streamChild } from '../process/child-stream.ts'
 import { explainEnd, git, gitLines, startGit } from '../process/git.ts'
@@ -134,6 +135,7 @@ async function packObjects(
     lane: 'serve',
     group: repo.group,
     isUrgent,
+    config: cheapPack,
     ...(signal ? { signal } : {}),
   })
   child.stdin.end([...wants.map(requireSha), ...has.map((sha) => `^${requireSha(sha)}`), ''].join('\n'))
