@@ -29,19 +29,19 @@ test('a copy has every ref, symbolic and hidden ones, and commits that only a ro
   await git(source.dir, ['symbolic-ref', 'refs/heads/alias', 'refs/heads/main'])
   const roots = [unreferenced, '1'.repeat(40)]
   const made = join(temp.path, 'moving/copy.git')
-  const remote = { url: peer.url, credential: null, allowProtocols: ['http'] }
+  const from = () => ({ url: peer.url, credential: null, allowProtocols: ['http'] })
   for (let pass = 0; pass < 3; pass++) {
     await commit(source, 'main', { [`pass-${pass}`]: 'x\n' })
     const manifest = (await readCopyManifest(source.dir, roots))!
     expect(manifest.roots).toEqual([unreferenced])
-    expect(await fetchCopy(made, remote, manifest)).toEqual({ unreadable: [] })
+    expect(await fetchCopy(made, from, manifest)).toEqual({ unreadable: [] })
     await finishCopy(made, manifest)
     expect(isSameCopy((await readCopyManifest(made))!, manifest)).toBe(true)
   }
   await git(source.dir, ['symbolic-ref', '--delete', 'refs/heads/alias'])
   const manifest = (await readCopyManifest(source.dir, roots))!
   expect(isSameCopy((await readCopyManifest(made))!, manifest)).toBe(false)
-  await fetchCopy(made, remote, manifest)
+  await fetchCopy(made, from, manifest)
   await finishCopy(made, manifest)
   const dir = join(temp.path, 'repositories/copy.git')
   await placeCopy(made, dir)

@@ -23,6 +23,10 @@ export interface CopyManifest {
   notes: Record<string, string>
 }
 
+/** git counts the objects of a large repository before it sends the first. */
+const silentSeconds = 300
+/** Of a large repository over a slow network. */
+const fetchMsMax = 60 * 60_000
 /** Kept refs of an emptied mirror, and replaced snapshots that are due to be pruned. */
 const noteNames = ['svc-kept-refs', 'svc-replaced-work']
 const rootsAtOnce = 500
@@ -66,18 +70,20 @@ export function isSameCopy(one: CopyManifest, other: CopyManifest): boolean {
 /**
  * Brings the copy in `dir` to the state of `from`, which `manifest` describes; makes it first when it is missing. May be
  * repeated: a later pass moves only what changed. Returns the wanted commits that the other server could not send.
+ * Each fetch asks `from` for its remote, because a credential may not last as long as the fetch before it.
  */
 export async function fetchCopy(
   dir: string,
-  from: Remote,
+  from: () => Remote,
   manifest: CopyManifest,
   options: CallOptions & { config?: [string, string][] } = {},
 ): Promise<{ unreadable: Sha[] }> {
   await openCopy(dir, manifest)
   const call: GitOptions = {
     ...options,
-    remote: from,
     lane: 'network',
+    timeoutMs: fetchMsMax,
+    silentSeconds,
     config: [
       ...(options.config ?? []),
       // What our own repository holds was accepted once. A later check must not refuse to move it.
@@ -89,15 +95,18 @@ export async function fetchCopy(
   }
   await dropSymbolicRefs(dir)
   const always = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', '--no-recurse-submodules']
-  await git(dir, ['fetch', ...always, '--prune', '--', from.url, '+refs/*:refs/*'], call)
+  const fetch = (flags: string[], wanted: string[]) => {
+    const remote = from()
+    return git(dir, ['fetch', ...always, ...flags, '--', remote.url, ...wanted], { ...call, remote })
+  }
+  await fetch(['--prune'], ['+refs/*:refs/*'])
   const unreadable: Sha[] = []
   const repo: Repository = { dir, remote: null }
   const missing = manifest.roots.length === 0 ? [] : await missingObjects(repo, manifest.roots)
   for (let at = 0; at < missing.length; at += rootsAtOnce) {
-    const fetchThese = (shas: Sha[]) => git(dir, ['fetch', ...always, '--', from.url, ...shas], call)
     const batch = missing.slice(at, at + rootsAtOnce)
-    if (await worked(fetchThese(batch))) continue
-    for (const sha of batch) if (!(await worked(fetchThese([sha])))) unreadable.push(sha)
+    if (await worked(fetch([], batch))) continue
+    for (const sha of batch) if (!(await worked(fetch([], [sha])))) unreadable.push(sha)
   }
   return { unreadable }
 }

@@ -40,7 +40,7 @@ async function deltasIn(dir: string): Promise<Record<string, number>> {
 
 test('a move sends a large file without a search for deltas, and those that are stored as they are', async () => {
   const dir = join(temp.path, 'moved.git')
-  const from = { url: peer.url, credential: null, allowProtocols: ['http'] }
+  const from = () => ({ url: peer.url, credential: null, allowProtocols: ['http'] })
   await fetchCopy(dir, from, (await readCopyManifest(source.dir))!)
   expect(await deltasIn(source.dir)).toEqual({ large: 1, small: 0 })
   expect(await deltasIn(dir)).toEqual({ large: 1, small: 1 })

@@ -27,15 +27,18 @@ export function streamChild(child: GitChild, options: ChildStreamOptions): Reada
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        watch()
+        // While the reader waits, only the limits of the process count: git can be silent for minutes.
+        clearTimeout(stall)
         if (preamble) {
           controller.enqueue(preamble)
           preamble = undefined
-          return
+          return watch()
         }
         const { done, value } = await chunks.next()
-        if (!done) return controller.enqueue(value)
-        clearTimeout(stall)
+        if (!done) {
+          controller.enqueue(value)
+          return watch()
+        }
         const failure = explainEnd(options.args, await child.ended, options.accept ?? [0])
         if (failure) controller.error(failure)
         else controller.close()

@@ -259,3 +259,16 @@ test.each([10, 30_000, 100_000, 300_000])(
     await repo.remove()
   },
 )
+
+test('a stream does not end a process that is silent while its reader waits', async () => {
+  const repo = await makeRepo({ main: { a: 'x' } })
+  const child = await startGit(repo.dir, ['cat-file', '--batch'], { lane: 'serve' })
+  const reader = streamChild(child, { args: ['cat-file'], stallMs: 20 }).getReader()
+  const first = reader.read()
+  const began = performance.now()
+  while (performance.now() - began < 100) await git(null, ['--version'])
+  child.stdin.end('main:a\n')
+  expect(Buffer.from((await first).value!).toString()).toContain('blob 1')
+  await reader.cancel()
+  await repo.remove()
+})

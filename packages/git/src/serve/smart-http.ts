@@ -118,7 +118,7 @@ function protocolVersion(headers: Headers): 0 | 1 | 2 {
 
 function servingOptions(version: 0 | 1 | 2, { isWhole = false }: ServeOptions) {
   const shown: [string, string][] = isWhole
-    ? [['uploadpack.allowAnySHA1InWant', 'true'], ...cheapPack]
+    ? [['uploadpack.allowAnySHA1InWant', 'true'], ['uploadpack.keepAlive', '1'], ...cheapPack]
     : hiddenRefs.map((ref) => ['transfer.hideRefs', ref])
   const config: [string, string][] = [
     ...shown,

@@ -127,17 +127,18 @@ export class PeerRepository {
   async fetchInto(dir: string, manifest: CopyManifest, signal: AbortSignal) {
     const { peerTls } = this.#deps
     const isEncrypted = peerTls !== null && peerTls.trust(this.#peer) !== null
-    const credential = this.#credential()
     if (!isEncrypted) {
       const url = `${this.#peer.peer_url.replace(/\/$/, '')}${this.#path}/git`
-      return fetchCopy(dir, { url, credential, allowProtocols: ['http'] }, manifest, { signal })
+      const from = () => ({ url, credential: this.#credential(), allowProtocols: ['http'] })
+      return fetchCopy(dir, from, manifest, { signal })
     }
     const { url, addresses } = await certifiedAddress(this.#peer)
     const authority = authorityOf(dir)
     await mkdir(dirname(authority), { recursive: true })
     await peerTls.writeAuthority(authority)
     try {
-      const from = { url: `${url}${this.#path}/git`, pin: addresses, credential, allowProtocols: ['https'] }
+      const place = { url: `${url}${this.#path}/git`, pin: addresses, allowProtocols: ['https'] }
+      const from = () => ({ ...place, credential: this.#credential() })
       return await fetchCopy(dir, from, manifest, { signal, config: [['http.sslCAInfo', authority]] })
     } finally {
       await rm(authority, { force: true })
