@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { mkdtemp, rename, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { insertRow, updateRows } from '../db/rows.ts'
 import { keepServerName } from '../fleet/server-name.ts'
 import { makeTestApp, type TestApp } from '../testing.ts'
@@ -18,33 +18,37 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-test('a backup names each managed project of which this machine has no repository, or only an older one', async () => {
+test('a backup names each managed project of which this machine has no repository, only an older one, or a copy that was given up', async () => {
   const { config, db } = app.deps
   keepServerName(config, 'here')
   const made = []
-  for (let count = 0; count < 4; count++) made.push(await app.managedProject())
-  const [own, absent, older, copied] = made as [(typeof made)[0], (typeof made)[0], (typeof made)[0], (typeof made)[0]]
+  for (let count = 0; count < 5; count++) made.push(await app.managedProject())
+  type Made = (typeof made)[0]
+  const [own, absent, older, copied, givenUp] = made as [Made, Made, Made, Made, Made]
   await updateRows(db, 'projects', { project_id: own.project.project_id }, { home: 'here' })
-  for (const { project } of [absent, older, copied])
+  for (const { project } of [absent, older, copied, givenUp])
     await updateRows(db, 'projects', { project_id: project.project_id }, { home: 'there' })
   await rm(absent.repo.dir, { recursive: true })
   // It moved away, and got a commit there.
   const change = { seq: 1, ref: 'refs/heads/main', old_sha: null, new_sha: 'f'.repeat(40), epoch: 1 }
   await insertRow(db, 'ref_changes', { project_id: older.project.project_id, ...change })
-  await Bun.$`mkdir -p ${join(config.dataDir, 'replicas')}`.quiet()
-  await rename(copied.repo.dir, join(dirname(dirname(copied.repo.dir)), 'replicas', `${copied.project.project_id}.git`))
+  const copyOf = ({ project }: Made) => join(config.dataDir, 'replicas', `${project.project_id}.git`)
+  await mkdir(join(config.dataDir, 'replicas'))
+  for (const each of [copied, givenUp]) await rename(each.repo.dir, copyOf(each))
+  const copy = { project_id: copied.project.project_id, epoch: 1, acknowledged_seq: 0, applied_seq: 0 }
+  await insertRow(db, 'project_replicas', { ...copy, server: 'here' })
+  await insertRow(db, 'project_replicas', { ...copy, project_id: givenUp.project.project_id, server: 'elsewhere' })
+  await rm(join(copyOf(givenUp), 'objects'), { recursive: true })
+  await mkdir(join(copyOf(givenUp), 'objects'))
   const report = await backUp(config, { place: folder, keyFile: null, keep: null }, () => {})
-  const sorted = report.missing.toSorted((a, b) => a.reason.localeCompare(b.reason))
-  expect(sorted).toEqual([
-    {
-      ...{ project_id: absent.project.project_id, slug: absent.project.slug, home: 'there' },
-      reason: 'This machine does not have its repository. Its home is there.',
-    },
-    {
-      ...{ project_id: older.project.project_id, slug: older.project.slug, home: 'there' },
-      reason: 'This machine has an older state of its repository. Its home is there.',
-    },
-  ])
+  const missing = ({ project: { project_id, slug } }: Made, reason: string) => ({
+    ...{ project_id, slug, home: 'there' },
+    reason: `${reason} Its home is there.`,
+  })
+  expect(report.missing).toHaveLength(3)
+  expect(report.missing).toContainEqual(missing(absent, 'This machine does not have its repository.'))
+  expect(report.missing).toContainEqual(missing(givenUp, 'This machine does not have its repository.'))
+  expect(report.missing).toContainEqual(missing(older, 'This machine has an older state of its repository.'))
   expect(report.repositories).toBe(2)
 }, 120_000)
 

@@ -54,8 +54,10 @@ export async function findRepository(
   const kind: Kind = project.managed ? 'repositories' : 'mirrors'
   const name = `${project.project_id}.git`
   const home = homeElsewhere(dataDir, project)
+  // A copy that another server has replaced, or that was never complete, can still be on this disk.
+  const copies = project.copy_at !== null && project.copy_at === keptServerName(dataDir) ? ['replicas'] : []
   // The copy of a project whose home is another server, which may have left an older repository here when it moved away.
-  const folders = home === null ? [kind, 'replicas'] : ['replicas', kind]
+  const folders = home === null ? [kind, ...copies] : [...copies, kind]
   const dir = folders.map((folder) => join(dataDir, folder, name)).find((each) => existsSync(each))
   const copy = dir === undefined ? null : await readCopyManifest(dir)
   const ours = project.acknowledged.flatMap(({ ref, sha }) => (sha !== null && isOurs(kind, ref) ? [sha] : []))

@@ -10,6 +10,8 @@ export interface SnapshotProject {
   slug: string
   managed: boolean
   home: string | null
+  /** The other server that keeps its copy. */
+  copy_at: string | null
   /** Commits that rows refer to. */
   roots: string[]
   /** What the database acknowledged of refs. Null: the ref was deleted. */
@@ -19,12 +21,14 @@ export interface SnapshotProject {
 /** Every project, those included that were deleted and can be restored. */
 export async function projectsIn(snapshot: DbOrTransaction): Promise<SnapshotProject[]> {
   const work = await savedWork(snapshot)
+  const copies = await listRows(snapshot, 'project_replicas', {})
+  const copyAt = new Map(copies.map(({ project_id, server }) => [project_id, server]))
   const projects: SnapshotProject[] = []
   const rows = await listRows(snapshot, 'projects', {}, 'project_id')
   for (const { project_id, slug, deleted_slug, managed, home } of rows) {
     const receipts = await lastValues(snapshot, project_id)
     projects.push({
-      ...{ project_id, slug: deleted_slug ?? slug, managed, home },
+      ...{ project_id, slug: deleted_slug ?? slug, managed, home, copy_at: copyAt.get(project_id) ?? null },
       roots: await rootsOf(snapshot, project_id),
       acknowledged: [...receipts.map(({ ref, new_sha }) => ({ ref, sha: new_sha })), ...(work.get(project_id) ?? [])],
     })
