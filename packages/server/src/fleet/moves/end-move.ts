@@ -44,7 +44,7 @@ export async function undoLate(deps: EndDeps, move: MoveRow): Promise<void> {
     await undoMove(deps, move, { error, again: true })
   } else if (move.phase === 'copying' && age.progress > silentSecondsMax)
     await undoMove(deps, move, { error: move.waits_for ?? `${from} and ${to} made no progress.`, again: false })
-  else if (move.phase === 'copied' && age.total > waitSecondsMax)
+  else if (move.phase === 'copied' && age.phase > waitSecondsMax)
     await undoMove(deps, move, { error: move.waits_for ?? `${from} did not hand the project over.`, again: false })
 }
 

@@ -108,11 +108,10 @@ export async function noteProgress(
 
 /** Seconds since a time of the row, by the clock of the database. */
 export async function ageOf(db: DbOrTransaction, { move_id }: Pick<MoveRow, 'move_id'>) {
-  const { rows } = await sql<{ phase: number; progress: number; total: number }>`
-    select extract(epoch from now() - phase_at)::float8 as phase, extract(epoch from now() - progress_at)::float8 as progress,
-      extract(epoch from now() - requested_at)::float8 as total
+  const { rows } = await sql<{ phase: number; progress: number }>`
+    select extract(epoch from now() - phase_at)::float8 as phase, extract(epoch from now() - progress_at)::float8 as progress
     from project_moves where move_id = ${move_id}`.execute(db)
-  return rows[0] ?? { phase: 0, progress: 0, total: 0 }
+  return rows[0] ?? { phase: 0, progress: 0 }
 }
 
 /**

@@ -11,6 +11,7 @@ import {
   readCopyManifest,
   storeBytes,
 } from '@svc/git'
+import { LRUCache } from 'lru-cache'
 import type { Deps } from '../../deps.ts'
 import '../../failpoint.ts'
 import { switchHome } from '../../projects/home-store.ts'
@@ -32,6 +33,10 @@ const lastPassesMax = 3
 const refreshMs = 20_000
 /** How often a pass looks whether its move has ended. */
 const lookEveryMs = 1_000
+/** How often a pass that goes on says so. */
+const noteEveryMs = 60_000
+/** The most that passes of a move have brought so far. */
+const broughtBytes = new LRUCache<string, number>({ max: 1_000 })
 
 export const roomOf = ({ config }: Pick<Deps, 'config'>, projectId: string) =>
   join(config.dataDir, 'moving', `${projectId}.git`)
@@ -63,16 +68,30 @@ async function copyInto(deps: Deps, move: MoveRow, source: PeerRepository, signa
   else await noteProgress(deps.db, move, { passes, progress_at: deps.now() })
 }
 
+/**
+ * A long pass counts as stuck unless it brings something. One that was cut and begins again has to bring more than the
+ * one before: otherwise a move that never succeeds would never end.
+ */
+async function noteBrought(deps: Pick<Deps, 'config' | 'db' | 'now'>, move: MoveRow): Promise<void> {
+  if (deps.now().getTime() - Date.parse(move.progress_at) < noteEveryMs) return
+  const bytes = await storeBytes(roomOf(deps, move.project_id))
+  if (bytes <= (broughtBytes.get(move.move_id) ?? 0)) return
+  broughtBytes.set(move.move_id, bytes)
+  await noteProgress(deps.db, move, { progress_at: deps.now() })
+}
+
 /** Works on the room until the move ends, which another server may do: more would fill the disk for nothing. Null: it ended. */
 function whileActive<T>(
-  deps: Pick<Deps, 'db' | 'localLocks' | 'log'>,
+  deps: Pick<Deps, 'config' | 'db' | 'localLocks' | 'log' | 'now'>,
   move: MoveRow,
   signal: AbortSignal,
   work: (active: AbortSignal) => Promise<T>,
 ): Promise<T | null> {
   const ended = new AbortController()
   const look = async () => {
-    if ((await activeMoveOf(deps.db, move.project_id))?.move_id !== move.move_id) ended.abort()
+    const now = await activeMoveOf(deps.db, move.project_id)
+    if (now?.move_id !== move.move_id) ended.abort()
+    else await noteBrought(deps, now)
   }
   const lookAgain = (error: unknown) => deps.log.debug({ err: error }, 'failed to read a move; it is read again')
   return withRoom(deps, move.project_id, async () => {

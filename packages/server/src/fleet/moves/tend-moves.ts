@@ -1,4 +1,5 @@
 /** The job that carries moves of projects on, each step by the server whose part it is. */
+import { GitError } from '@svc/git'
 import type { Deps } from '../../deps.ts'
 import { getProjectOrDeleted } from '../../projects/store.ts'
 import { setHomeState } from '../../projects/home-store.ts'
@@ -10,7 +11,12 @@ import { copyOnce, takeOver } from './target.ts'
 
 const unwritable = ['EROFS', 'EACCES', 'EPERM']
 
-function whyRepeated(error: unknown, serverName: string): string {
+/** git has no code for a connection that it ended because nothing came. */
+const silence = /Operation too slow\. Less than \d+ bytes\/sec/
+
+function whyRepeated(error: unknown, { from_server }: MoveRow, serverName: string): string {
+  if (error instanceof GitError && silence.test(error.stderr))
+    return `The connection to ${from_server} was silent for minutes, so ${serverName} begins the copy again.`
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   if (unwritable.includes(code)) return `${serverName} cannot write to its data folder (${code}).`
   return `A step failed at ${serverName} and is repeated. The log of ${serverName} has the reason.`
@@ -63,7 +69,7 @@ export class MoveTender {
         this.#deps.log.warn({ err: error, project_id, phase }, 'a step of a move failed; retrying')
         if (phase === 'frozen')
           await undoMove(this.#deps, move, { error: `${move.to_server} failed to take the project.`, again: true })
-        else await waitFor(this.#deps, move, whyRepeated(error, this.#deps.serverName))
+        else await waitFor(this.#deps, move, whyRepeated(error, move, this.#deps.serverName))
       })
       .catch((error: unknown) => {
         const { project_id, phase } = move
