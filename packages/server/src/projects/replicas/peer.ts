@@ -77,6 +77,8 @@ async function send<T>(deps: PeerDeps, peer: Keeper, { method, path, body, timeo
     },
     ...(body === undefined ? {} : { body, duplex: 'half' }),
     signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])]),
+    // Otherwise Bun ends it after five minutes without a byte, while a server checks a large copy.
+    timeout: false,
     ...fetchTrust(deps.peerTls, peer),
   }
   const answer = await fetch(`${peer.peer_url}${path}`, options as RequestInit).catch((error: unknown) => {
