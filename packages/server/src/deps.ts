@@ -156,8 +156,8 @@ export interface HowToSend {
   waitMs?: number
   /** When the change began to wait, for its turn too, by `performance.now()`. Now by default. */
   since?: number
-  /** The new commits among the given ones, and the files with all that they need beside what the refs have. Null: unknown. */
-  files?: { commits: string[]; read: () => Promise<StoreFile[] | null> }
+  /** The new commits among the given ones, and the files with all that they need beside what the copy has. Null: unknown. */
+  files?: { commits: string[]; read: (has: string[]) => Promise<StoreFile[] | null> }
 }
 
 type CopiedProject = Pick<Row<'projects'>, 'project_id' | 'home_epoch'>

@@ -13,6 +13,7 @@ import { objectFormat, type ObjectFormat } from '../process/object-format.ts'
 import { withScratch } from '../process/scratch.ts'
 import { isSha, type Repository, type Sha } from '../repository.ts'
 import { isAllThatChanged } from './changed-objects.ts'
+import { isAllThatCopyLacks } from './pushed-objects.ts'
 
 /** A file below `objects`, by its name there. */
 export interface StoreFile {
@@ -27,13 +28,19 @@ const filesMax = 256
 const looseName = /^([0-9a-f]{2})\/([0-9a-f]{38}|[0-9a-f]{62})$/
 const packName = /^pack\/pack-([0-9a-f]{40}|[0-9a-f]{64})\.(pack|idx|rev)$/
 
-/** The packs of a push in its folder. Null: they are too large. */
-export async function packsOfPush(room: string): Promise<StoreFile[] | null> {
-  const names = (await readdir(join(room, 'objects/pack'))).map((name) => `pack/${name}`)
-  return readFiles(
-    room,
+/** The packs of a push in its folder, for a copy that has these commits. Null: it needs more than them, or they are too large. */
+export async function packsOfPush(
+  room: Repository,
+  { commits, has }: { commits: Sha[]; has: Sha[] },
+): Promise<StoreFile[] | null> {
+  const names = (await readdir(join(room.dir, 'objects/pack'))).map((name) => `pack/${name}`)
+  const files = await readFiles(
+    room.dir,
     names.filter((name) => packName.test(name)),
   )
+  if (files === null) return null
+  const indexes = files.flatMap(({ name, bytes }) => (name.endsWith('.idx') ? [bytes] : []))
+  return (await isAllThatCopyLacks(room, { commits, has, indexes })) ? files : null
 }
 
 /**

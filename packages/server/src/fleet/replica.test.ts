@@ -111,6 +111,26 @@ test('a merge whose folders its home had, as of a check, has them at the copy, t
   expect(await new Response(Bun.spawn(listing, { stderr: 'pipe' }).stderr).text()).toBe('')
 }, 180_000)
 
+test('a push that leaves out what its home has of a deleted branch has that at the copy, too', async () => {
+  const project = await FleetProject.make(fleet, ada)
+  await project.git('checkout', '-q', '-b', 'gone')
+  await project.commit('gone.txt')
+  expect(await project.push(ada, 'HEAD:refs/heads/gone')).toMatchObject({ code: 0 })
+  expect(await project.push(ada, ':refs/heads/gone')).toMatchObject({ code: 0 })
+  const copy = join(fleet.dir, 'bob/replicas', `${project.id}.git`)
+  await bob.kill('SIGKILL')
+  await rm(copy, { recursive: true })
+  expect((await bob.boot()).url).not.toBeNull()
+  await until('the copy is made anew', () => existsSync(copy) && mirrored(project, bob))
+  await project.replicaIsAt('bob')
+  const head = await project.commit('on-top.txt')
+  const url = `${ada.url}/v1/projects/${project.id}/git`
+  const pushed = await project.git('-c', 'push.negotiate=true', 'push', url, 'HEAD:refs/heads/topic')
+  expect(pushed).toMatchObject({ code: 0, errors: expect.not.stringContaining('negotiation failed') })
+  const listing = ['git', '--git-dir', copy, 'rev-list', '--objects', '--quiet', head]
+  expect(await new Response(Bun.spawn(listing, { stderr: 'pipe' }).stderr).text()).toBe('')
+}, 180_000)
+
 test.each(['replica.before_objects', 'replica.after_objects', 'replica.before_refs'])(
   'a push is accepted although the server with the copy dies at %s',
   async (point) => {

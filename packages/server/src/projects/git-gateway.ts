@@ -105,7 +105,7 @@ function acknowledging(deps: Deps, project: AuthorizedProject, repository: Repos
   return {
     prepare: ({ repo, updates }: Parameters<PushInspector>[0]) => {
       const commits = updates.map(({ newSha }) => newSha).filter((sha) => !isZero(sha))
-      const files = { commits, read: () => packsOfPush(repo.dir) }
+      const files = { commits, read: (has: string[]) => packsOfPush(repo, { commits, has }) }
       return refusalOf(deps.replicas.send(project, repo, commits, { files }))
     },
     acknowledge: acknowledged,

@@ -352,10 +352,10 @@ export class Replicas implements RepositoryReplicas {
     const wants = [...new Set(commits)].filter((sha) => !copy.sent.has(sha) && !tips.has(sha))
     if (wants.length === 0) return
     const isKnown = wants.every((sha) => files?.commits.includes(sha))
-    const read = isKnown ? ((await files?.read()) ?? null) : null
-    const has = [...copy.sent.keys(), ...tips].slice(0, hasMax)
-    const body =
-      read === null ? packBody('', await packOf(store, { wants, has }, { isChecked: true })) : writeFiles(read)
+    const has = [...copy.sent.keys(), ...tips]
+    const read = isKnown ? ((await files?.read(has)) ?? null) : null
+    const pack = () => packOf(store, { wants, has: has.slice(0, hasMax) }, { isChecked: true })
+    const body = read === null ? packBody('', await pack()) : writeFiles(read)
     const path = `${replicaPath}/${copy.projectId}/${read === null ? 'objects' : 'files'}?epoch=${copy.epoch}`
     await failpoint('replica.before_send')
     const asked = { path, method: 'POST', body } as const
