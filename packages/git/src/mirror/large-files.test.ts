@@ -6,18 +6,14 @@ import { git, gitLine, gitLines } from '../process/git.ts'
 import { type GatewayServer, serveGatewayOverHttp } from '../serve/testing-gateway.ts'
 import { commit, makeRepo, tempDir, type TestRepository } from '../testing.ts'
 import { fetchCopy, readCopyManifest } from './copy.ts'
-import { fillReplica, listAllRefs, packForReplica } from './replica.ts'
+import { fillReplica, listAllRefs, packForReplica, tidyReplica } from './replica.ts'
 
 let temp: Awaited<ReturnType<typeof tempDir>>
 let source: TestRepository
 let peer: GatewayServer
 beforeAll(async () => {
   temp = await tempDir()
-  const [large, small] = [randomBytes(1024 ** 2).toString('hex'), randomBytes(1024).toString('hex')]
-  source = await makeRepo({ main: { large, small } })
-  await commit(source, 'main', { large: `${large} stored as a delta` })
-  await git(source.dir, ['repack', '-adq', '--no-write-bitmap-index'])
-  await commit(source, 'main', { large: `${large} stored whole`, small: `${small} stored whole` })
+  source = await makeVersions()
   peer = await serveGatewayOverHttp(source, () => 'This entry is read-only.', { isWhole: true })
 })
 afterAll(async () => {
@@ -25,6 +21,16 @@ afterAll(async () => {
   await source.remove()
   await temp.remove()
 })
+
+/** Three versions of a large file, one of them stored as a delta, and two of a small one. */
+async function makeVersions(): Promise<TestRepository> {
+  const [large, small] = [2.5 * 1024 ** 2, 1024].map((bytes) => randomBytes(bytes).toString('hex'))
+  const repo = await makeRepo({ main: { large: large!, small: small! } })
+  await commit(repo, 'main', { large: `${large} stored as a delta` })
+  await git(repo.dir, ['repack', '-adq', '--no-write-bitmap-index'])
+  await commit(repo, 'main', { large: `${large} stored whole`, small: `${small} stored whole` })
+  return repo
+}
 
 /** How many versions of each file are stored as deltas. */
 async function deltasIn(dir: string): Promise<Record<string, number>> {
@@ -52,6 +58,13 @@ test('a new copy gets a large file without a search for deltas, and those that a
   const pack = (await packForReplica(source, { wants: refs.map(({ sha }) => sha), has: [] })) as never
   await fillReplica(dir, { epoch: 1, seq: 1, refs, format: 'sha1', pack })
   expect(await deltasIn(dir)).toEqual({ large: 1, small: 1 })
+})
+
+test('a copy is tidied without a search for deltas of a large file', async () => {
+  const { dir, remove } = await makeVersions()
+  await tidyReplica(dir)
+  expect(await deltasIn(dir)).toEqual({ large: 1, small: 1 })
+  await remove()
 })
 
 test('a large file is not compared with the version that a copy has', async () => {

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { durable, syncPaths } from '../objects/durable.ts'
-import { cheapPack } from '../objects/pack-cost.ts'
+import { boundedPack, cheapPack } from '../objects/pack-cost.ts'
 import { orIfAbsent } from '../process/absent.ts'
 import { streamChild } from '../process/child-stream.ts'
 import { explainEnd, git, gitLines, startGit } from '../process/git.ts'
@@ -295,7 +295,7 @@ export async function tidyReplica(dir: string, options: CallOptions = {}): Promi
   const repack = ['repack', '-d', '--cruft', '--cruft-expiration=2.days.ago', '--quiet', '--no-write-bitmap-index']
   const call = { ...options, lane: 'network' as const, config: durable({ dir, remote: null }) }
   await withLock(dir, async () => {
-    await git(dir, repack, call)
+    await git(dir, repack, { ...call, config: [...call.config, ...boundedPack] })
     await git(dir, ['pack-refs', '--all'], call)
   })
 }

@@ -5,6 +5,7 @@ import { durable } from '../objects/durable.ts'
 import { git, GitError } from '../process/git.ts'
 import { withLock } from '../process/keyed-lock.ts'
 import { indexBytesOfObject, packFiles } from '../objects/open-packs.ts'
+import { boundedPack } from '../objects/pack-cost.ts'
 import { sizeOf } from '../objects/store-size.ts'
 import { pastOrphanedLocks } from '../refs/orphaned-locks.ts'
 import type { CallOptions, Repository } from '../repository.ts'
@@ -18,9 +19,6 @@ const packsMax = 50
  * size stays as it is: one more pack costs a lookup twenty microseconds.
  */
 const largePackBytes = 256 * 1024 * 1024
-
-/** Larger files are not searched for deltas, which would exceed a process's limits. Existing deltas are kept. */
-const comparedBytesMax = 4 * 1024 * 1024
 
 /** A failed attempt takes long and would fail again at the next push, which waits for it. */
 const failedMs = 600_000
@@ -111,7 +109,7 @@ async function tidy(repo: Repository, { largePackBytes: least, ...options }: Tid
   const repack = ['repack', '--geometric=2', '-d', '--quiet', '--no-write-bitmap-index']
   await git(repo.dir, [...repack, ...large.map((name) => `--keep-pack=${name}`)], {
     ...call,
-    config: [...call.config, ['core.bigFileThreshold', String(comparedBytesMax)]],
+    config: [...call.config, ...boundedPack],
   })
   for (const args of [
     ['pack-refs', '--all'],
