@@ -1,4 +1,4 @@
-/** Large files on their way to another server of ours, as with a move or a copy. */
+/** Large files on their way to another server of ours, as with a move or a copy, and to users. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
@@ -65,6 +65,15 @@ test('a copy is tidied without a search for deltas of a large file', async () =>
   await tidyReplica(dir)
   expect(await deltasIn(dir)).toEqual({ large: 1, small: 1 })
   await remove()
+})
+
+test('a clone gets a large file without a search for deltas, and those that are stored as they are', async () => {
+  const dir = join(temp.path, 'cloned.git')
+  const open = await serveGatewayOverHttp(source, () => 'This entry is read-only.')
+  const remote = { url: open.url, credential: null, allowProtocols: ['http'] }
+  await git(null, ['clone', '--quiet', '--bare', remote.url, dir], { remote, lane: 'network' })
+  await open.close()
+  expect(await deltasIn(dir)).toEqual({ large: 1, small: 1 })
 })
 
 test('a large file is not compared with the version that a copy has', async () => {

@@ -7,7 +7,7 @@ import { GitError, startGit } from '../process/git.ts'
 import { landPush } from './land-push.ts'
 import { objectFormat } from '../process/object-format.ts'
 import { flushPkt, pkt, PktError } from '../formats/pkt-line.ts'
-import { cheapPack } from '../objects/pack-cost.ts'
+import { boundedPack, cheapPack } from '../objects/pack-cost.ts'
 import { PushMeter, type PushQuota } from '../receive/push-quota.ts'
 import { keepAlivePkt, writeReport, type PushReport } from '../receive/push-report.ts'
 import { readPushRequest, type PushRequest } from '../receive/push-request.ts'
@@ -119,7 +119,7 @@ function protocolVersion(headers: Headers): 0 | 1 | 2 {
 function servingOptions(version: 0 | 1 | 2, { isWhole = false }: ServeOptions) {
   const shown: [string, string][] = isWhole
     ? [['uploadpack.allowAnySHA1InWant', 'true'], ['uploadpack.keepAlive', '1'], ...cheapPack]
-    : hiddenRefs.map((ref) => ['transfer.hideRefs', ref])
+    : [...hiddenRefs.map((ref): [string, string] => ['transfer.hideRefs', ref]), ...boundedPack]
   const config: [string, string][] = [
     ...shown,
     ['uploadpack.allowFilter', 'true'],
