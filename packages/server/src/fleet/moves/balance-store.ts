@@ -66,11 +66,20 @@ export async function idleProject(db: DbOrTransaction, server: string): Promise<
   return rows[0] ?? null
 }
 
-/** Any project of a server that is drained, those without live sessions first. */
-export async function nextToDrain(db: DbOrTransaction, server: string): Promise<Movable | null> {
+/** A move of such a project waits. */
+const hasBusyAgent = sql`exists (select from project_sessions s where s.project_id = p.project_id
+  and (s.status = 'provisioning' or (s.status = 'running' and s.is_busy)))`
+
+/** Any project of a server that is drained: those at rest first, and of these the ones without live sessions. */
+export async function nextToDrain(
+  db: DbOrTransaction,
+  server: string,
+  { isAtRest }: { isAtRest: boolean },
+): Promise<Movable | null> {
   const { rows } = await sql<Movable>`
     select p.project_id, p.home, p.home_epoch from projects p where p.home = ${server} and ${isFree}
-    order by (select count(*) from project_sessions s where s.project_id = p.project_id
+      ${isAtRest ? sql`and not ${hasBusyAgent}` : sql``}
+    order by ${hasBusyAgent}, (select count(*) from project_sessions s where s.project_id = p.project_id
       and s.status in ('provisioning', 'running')), p.updated_at limit 1`.execute(db)
   return rows[0] ?? null
 }

@@ -9,8 +9,12 @@ const settledMinutes = 5
 /** Servers differ by this many projects, and by this part of what the fuller one has, before anything moves. */
 const differenceMin = 4
 const partMin = 0.2
-/** A drain waits for agents, so a few projects of each server wait at once. */
+/** Moves out of one drained server at a time, apart from those that wait. */
 const drainsMax = 4
+/** Turns and open questions may take long. Once this many moves wait, only projects at rest begin to move. */
+const waitsMax = 4
+/** An agent may begin to work after its project began to move, so more moves can wait than that. */
+const allMax = 16
 
 type BalanceDeps = Pick<Deps, 'config' | 'db' | 'heartbeat' | 'home' | 'log' | 'newId'>
 
@@ -22,8 +26,10 @@ export async function balanceServers(deps: BalanceDeps): Promise<void> {
     const servers = ofOneClock(await loads(trx, deps.heartbeat.deadAfterSeconds()))
     const balance = deps.config.balanceHomes ? chooseBalance(servers) : null
     for (const { from, to } of drains(servers)) {
-      const waits = active.filter(({ cause, from_server }) => cause === 'drain' && from_server === from).length
-      const project = waits < drainsMax ? await nextToDrain(trx, from) : null
+      const moves = active.filter(({ cause, from_server }) => cause === 'drain' && from_server === from)
+      const waits = moves.filter(({ phase, waits_for }) => phase === 'copied' && waits_for !== null).length
+      const hasPlace = moves.length - waits < drainsMax && moves.length < allMax
+      const project = hasPlace ? await nextToDrain(trx, from, { isAtRest: waits >= waitsMax }) : null
       if (project !== null) return insertMove(trx, { ...rowOf(deps, project, to), cause: 'drain' })
     }
     // One at a time, and never beside another move.

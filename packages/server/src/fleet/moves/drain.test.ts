@@ -15,7 +15,7 @@ let bob: FleetServer
 beforeAll(async () => {
   fleet = await makeFleet(['ada', 'bob'])
   ;[ada, bob] = fleet.servers as [FleetServer, FleetServer]
-  for (const server of [ada, bob]) expect((await server.boot()).url).not.toBeNull()
+  for (const server of [ada, bob]) expect((await server.boot({}, { hasSandboxes: true })).url).not.toBeNull()
 })
 afterAll(() => fleet.close())
 
@@ -64,6 +64,43 @@ test('a drained server gives its projects away, takes none, and both are in the 
   expect(audited.map(({ action }) => action)).toEqual(['server.drain', 'server.end_drain', 'project.move'])
 })
 
+test('projects whose agents work, as many as they are, hold up no project at rest', async () => {
+  const working = []
+  for (let n = 0; n < 5; n++) working.push(await withSession())
+  const resting = await withSession()
+  const [unmoved, ...waiting] = working
+  await fleet.query('update project_sessions set is_busy = true where project_id = any($1)', [
+    working.map(({ id }) => id),
+  ])
+  for (const project of waiting) await project.move(ada, ada)
+  await fleet.query("update project_moves set cause = 'drain' where ended_at is null")
+  for (const project of waiting)
+    await until('its move waits', async () => (await project.lastMove()).waits_for?.endsWith(' is working.') === true)
+  expect(await drain('bob')).toMatchObject({ status: 200 })
+  await until('the one at rest is at ada', async () => (await resting.lastMove())?.home === 'ada')
+  expect(await unmoved!.lastMove()).toBeUndefined()
+  expect(await drain('bob', { off: true })).toMatchObject({ status: 200 })
+  for (const project of waiting) await project.request(ada, 'DELETE', '/home/move')
+})
+
+/** At home at bob, with a running session. */
+async function withSession() {
+  const project = await until('bob is its home', async () => {
+    const made = await TestProjectOfFleet.make(fleet, bob)
+    const { body } = await made.request<ProjectHome>(bob, 'GET', '/home')
+    return body.server === 'bob' ? made : null
+  })
+  const commit = await project.commit()
+  expect((await project.push(bob, commit, 'main')).code).toBe(0)
+  const { body } = await project.request<{ session_id: string }>(bob, 'POST', '/sessions', {})
+  const path = `/sessions/${body.session_id}`
+  await until('its session runs', async () => {
+    const { body } = await project.request<{ status: string }>(bob, 'GET', path)
+    return body.status === 'running'
+  })
+  return project
+}
+
 test('of drains at the same time one server is left', async () => {
   for (let round = 0; round < 5; round++) {
     const statuses = (await Promise.all([drain('ada'), drain('bob')])).map(({ status }) => status)
@@ -83,15 +120,16 @@ test('a stopped server is listed while it keeps projects or copies of projects',
       where project_id = (select project_id from project_replicas limit 1) returning project_id)
     update project_replicas r set server = 'eve' from one where r.project_id = one.project_id`,
   )
-  const seen = (await servers()).get('bob')!.last_seen
+  const before = (await servers()).get('bob')!
   await bob.kill('SIGTERM')
   const found = await servers()
   expect(found.get('eve')).toMatchObject({ running: false, projects: 0, last_seen: null })
   expect(found.get('fay')).toMatchObject({ running: false, projects: 1 })
   expect(found.has('gus')).toBe(false)
   const stopped = found.get('bob')!
-  expect(stopped).toMatchObject({ running: false, projects: 1 })
-  expect(Date.parse(stopped.last_seen!)).toBeGreaterThanOrEqual(Date.parse(seen!))
+  expect(before.projects).toBeGreaterThan(0)
+  expect(stopped).toMatchObject({ running: false, projects: before.projects })
+  expect(Date.parse(stopped.last_seen!)).toBeGreaterThanOrEqual(Date.parse(before.last_seen!))
 })
 
 test('projects move only between settled servers that keep clearly unequal numbers', () => {
