@@ -75,7 +75,8 @@ test.skipIf(!browserPath)(
     const opened = audit.filter(({ action }) => action === 'session.terminal')
     expect(opened.map(({ object_id }) => object_id)).toEqual([sessionId, sessionId])
     await server.json(['sessions', 'stop', sessionId, '--project', project.project_id])
-    await page.getByText('The connection ended').waitFor(slow)
+    await page.getByText('The terminal ended, because its session is stopped').waitFor(slow)
+    await page.getByText('Restart the session or send a prompt to open a new terminal.').waitFor()
     expect(complaints).toEqual([])
   },
   300_000,

@@ -3734,6 +3734,8 @@ export interface components {
             waiting_for: "person" | null;
             /** @description Since when the idle agent sleeps; null while it is awake. The next prompt wakes it, which may take half a minute. Older servers omit it. */
             asleep_since?: string | null;
+            /** @description Why the sandbox of the start before this one ended, such as for a move to another server. Null: a request restarted or stopped it, or there was none. Older servers omit it. */
+            sandbox_ended?: string | null;
             /** @description The messages before this time were deleted, as old as the operator keeps them. Null: none were. */
             transcript_deleted_at?: string | null;
             /** @description When the server deleted the branch, because it was merged for as long as the operator keeps merged branches. A restart creates it again from the base branch. Null: it did not. Older servers omit it. */

@@ -33,3 +33,27 @@ export function readTerminalEnd(text: string): TerminalEnd | null {
   if (code !== null && !(Number.isInteger(code) && code >= 0 && code <= 255)) return null
   return { type, reason, code }
 }
+
+interface SessionNow {
+  status: string
+  error: string | null
+  sandbox: { generation: number } | null
+  sandbox_ended?: string | null
+}
+
+/**
+ * Why a terminal broke without a last message, by its session afterwards. `generation` is that of its sandbox. The session
+ * learns of the end of a sandbox some moments later: until then the loss is `unknown`.
+ */
+export function lossOfTerminal(generation: number, session: SessionNow) {
+  const { status, error, sandbox, sandbox_ended: ended = null } = session
+  if (status === 'stopped' || status === 'failed' || status === 'completed')
+    return { kind: 'over', says: `The terminal ended, because its session is ${status}`, why: error } as const
+  if (status === 'running' && sandbox?.generation === generation)
+    return { kind: 'unknown', says: 'The connection to the sandbox ended', why: stillRuns } as const
+  const says = 'The terminal ended, because the session starts again in a new sandbox'
+  return { kind: 'restarted', says, why: ended } as const
+}
+
+const stillRuns =
+  'The session still runs. The server may have restarted, the network may have been cut, or you may not use the terminal any more.'

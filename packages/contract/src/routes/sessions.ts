@@ -103,6 +103,13 @@ export const session = named('Session', {
     .describe(
       'Since when the idle agent sleeps; null while it is awake. The next prompt wakes it, which may take half a minute. Older servers omit it.',
     ),
+  sandbox_ended: z
+    .string()
+    .nullable()
+    .optional()
+    .describe(
+      'Why the sandbox of the start before this one ended, such as for a move to another server. Null: a request restarted or stopped it, or there was none. Older servers omit it.',
+    ),
   transcript_deleted_at: timestamp
     .nullable()
     .optional()

@@ -14,7 +14,10 @@ export function presentInList(
   const shown = { ...presentSession(config, row, include), task: row.task === null ? null : taskOf(row.task) }
   return controls(actor, row)
     ? shown
-    : { ...shown, task: null, sandbox_url: null, error: null, last_turn_error: null, refresh: null, metadata: {} }
+    : {
+        ...{ ...shown, task: null, sandbox_url: null, error: null, sandbox_ended: null },
+        ...{ last_turn_error: null, refresh: null, metadata: {} },
+      }
 }
 
 const taskCharsMax = 200
@@ -59,6 +62,7 @@ export function presentSession(
     refresh: row.refresh,
     waiting_for: row.is_waiting ? 'person' : null,
     asleep_since: row.status === 'running' ? row.asleep_since : null,
+    sandbox_ended: row.sandbox_ended,
     transcript_deleted_at: row.transcript_deleted_at,
     branch_deleted_at: row.branch_deleted_at,
   }

@@ -15,6 +15,8 @@ export type SessionRow = Row<'project_sessions'>
 export type SessionWithSandbox = SessionRow & {
   sandbox: Pick<SandboxRow, 'sandbox_id' | 'driver' | 'status' | 'generation'> | null
   asleep_since: SandboxRow['asleep_since']
+  /** Why the sandbox of the generation before ended, unless a request restarted or stopped it. */
+  sandbox_ended: SandboxRow['error']
   is_waiting: boolean
 }
 
@@ -31,7 +33,13 @@ function withSandbox(db: DbOrTransaction) {
         .onRef('sandbox.session_id', '=', 'project_sessions.session_id')
         .onRef('sandbox.generation', '=', 'project_sessions.generation'),
     )
+    .leftJoin('session_sandboxes as earlier', (join) =>
+      join
+        .onRef('earlier.session_id', '=', 'project_sessions.session_id')
+        .on('earlier.generation', '=', sql<number>`project_sessions.generation - 1`),
+    )
     .selectAll('project_sessions')
+    .select('earlier.error as sandbox_ended')
     .select(['sandbox.sandbox_id', 'sandbox.driver', 'sandbox.status as sandbox_status', 'sandbox.asleep_since'])
     .select((eb) => isWaiting(eb).as('is_waiting'))
 }
@@ -41,6 +49,7 @@ type Joined = SessionRow & {
   driver: string | null
   sandbox_status: SandboxRow['status'] | null
   asleep_since: SandboxRow['asleep_since']
+  sandbox_ended: SandboxRow['error']
   is_waiting: SqlBool
 }
 

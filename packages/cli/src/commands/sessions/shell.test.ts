@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'bun:test'
+import { ServiceError } from '@svc/contract/errors'
+import type { Session } from '@svc/sdk'
 import { EscapeKeys } from '../../terminal/escape-keys.ts'
 import { aSession, ids, type Service, startService, svc } from '../../testing.ts'
 
@@ -30,8 +32,8 @@ describe('svc sessions shell', () => {
     expect(stderr).toContain('No such route')
   })
 
-  /** The service, with a terminal that sends one message and stays open. */
-  function withTerminal(service: Service, message: string) {
+  /** The service, with a terminal that sends one message and stays open. Null: its connection breaks. */
+  function withTerminal(service: Service, message: string | null) {
     const server = Bun.serve({
       port: 0,
       hostname: '127.0.0.1',
@@ -42,6 +44,7 @@ describe('svc sessions shell', () => {
       },
       websocket: {
         open(socket) {
+          if (message === null) return socket.terminate()
           socket.send(message)
           if (message.includes('"end"')) socket.close()
         },
@@ -77,6 +80,57 @@ describe('svc sessions shell', () => {
     expect(stderr).toContain('The sandbox sent an invalid terminal message, so the connection was closed')
     expect(stderr).toContain('svc sessions info 44444444')
     expect(stderr).not.toContain('    at ')
+  })
+
+  /** What the command says when the connection breaks, and the session is such by then. */
+  async function broken(now: () => Session) {
+    let isFirst = true
+    await using service = startService({
+      getSession: () => {
+        if (!isFirst) return now()
+        isFirst = false
+        return aSession()
+      },
+    })
+    await using terminal = withTerminal(service, null)
+    return await svc(shell, { service: terminal.at, env, terminal: true })
+  }
+
+  test('says why its session is over, and what starts it again', async () => {
+    const error = 'Stopped after 60 minutes without activity. The next prompt starts it again.'
+    const { code, stderr } = await broken(() => aSession({ status: 'stopped', error, sandbox: null }))
+    expect(code).toBe(1)
+    expect(stderr).toContain('The terminal ended, because its session is stopped')
+    expect(stderr).toContain(error)
+    expect(stderr).toContain('svc sessions restart 44444444')
+  })
+
+  test('says why its session starts again, once it does, and how to open it there', async () => {
+    const sandbox_ended = 'The sandbox ended for a move of the project to another server.'
+    let reads = 0
+    const { code, stderr } = await broken(() =>
+      reads++ === 0 ? aSession() : aSession({ status: 'provisioning', sandbox: null, sandbox_ended }),
+    )
+    expect(code).toBe(1)
+    expect(stderr).toContain('The terminal ended, because the session starts again in a new sandbox')
+    expect(stderr).toContain(sandbox_ended)
+    expect(stderr).toContain('svc sessions shell 44444444')
+  })
+
+  test('says what the server says of the session when that cannot be read any more', async () => {
+    const { code, stderr } = await broken(() => {
+      throw new ServiceError('unauthenticated', 'This token has expired.')
+    })
+    expect(code).toBe(1)
+    expect(stderr).toContain('The connection to the sandbox ended')
+    expect(stderr).toContain('This token has expired.')
+  })
+
+  test('says that its session still runs', async () => {
+    const { code, stderr } = await broken(() => aSession())
+    expect(code).toBe(1)
+    expect(stderr).toContain('The session still runs.')
+    expect(stderr).toContain('svc sessions shell 44444444')
   })
 
   test('refuses a command that no address has room for', async () => {

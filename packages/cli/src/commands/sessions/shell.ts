@@ -1,5 +1,5 @@
 import { ServiceError } from '@svc/contract/errors'
-import { terminalCommandCharsMax, terminalRoute } from '@svc/contract/daemon/terminal'
+import { lossOfTerminal, terminalCommandCharsMax, terminalRoute } from '@svc/contract/daemon/terminal'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { ProgramEnded, Refusal, UsageError } from '../../errors.ts'
@@ -35,19 +35,23 @@ export const shell = command({
         hint: 'Put it into a file in the work tree, and run that.',
       })
     const at = await sessionAt(ctx, args.id)
-    const session = await at.get('')
-    if (isStarting(session)) await watchStart(ctx, at)
-    else if (session.status !== 'running')
+    const found = await at.get('')
+    const session = isStarting(found) ? await watchStart(ctx, at) : found
+    if (session.status !== 'running')
       throw new Refusal('session_stopped', `The session is ${session.status}, so it has no sandbox to open`, {
         detail: { session_id: at.id, status: session.status },
         next: [`svc sessions restart ${shortId(at.id, true)}`],
       })
     if (line === '') out.note('Terminal of ', bold(session.name), '. exit ends it; Enter ~ . leaves a hung connection.')
-    await openShell(ctx, at, line)
+    await openShell(ctx, at, { line, generation: session.sandbox?.generation ?? 0 })
   },
 })
 
-async function openShell(ctx: Context, at: SessionClient, line: string): Promise<void> {
+async function openShell(
+  ctx: Context,
+  at: SessionClient,
+  { line, generation }: { line: string; generation: number },
+): Promise<void> {
   const { io, out } = ctx
   const host = await ctx.host()
   const path = terminalRoute.replace(':projectId', await ctx.projectId()).replace(':sessionId', at.id)
@@ -72,12 +76,32 @@ async function openShell(ctx: Context, at: SessionClient, line: string): Promise
         next,
       })
     case 'broken':
-      throw new Refusal('unreachable', 'The connection to the sandbox ended', {
-        hint: 'The session stopped, the server stopped, or your token expired.',
-        next,
-      })
+      throw await whyBroken(ctx, at, generation)
     default:
       throw end satisfies never
+  }
+}
+
+const lookEveryMs = 250
+/** The end of a sandbox is recorded some moments after its connections broke. */
+const looksMax = 20
+
+/** The connection has no room for a reason, so the session says it. */
+async function whyBroken({ io }: Context, at: SessionClient, generation: number): Promise<Refusal> {
+  const id = shortId(at.id, true)
+  for (let looks = 1; ; looks++) {
+    const session = await at.get('').catch((error: Error) => error)
+    if (session instanceof Error)
+      return new Refusal('unreachable', 'The connection to the sandbox ended', {
+        hint: session.message,
+        next: [`svc sessions info ${id}`],
+        cause: session,
+      })
+    const { kind, says, why } = lossOfTerminal(generation, session)
+    const next = [kind === 'over' ? `svc sessions restart ${id}` : `svc sessions shell ${id}`]
+    if (kind !== 'unknown') return new Refusal('session_stopped', says, { hint: why, next })
+    if (looks >= looksMax) return new Refusal('unreachable', says, { hint: why, next })
+    await io.sleep(lookEveryMs)
   }
 }
 

@@ -80,11 +80,14 @@ test('a turn that a move ends says so in words that stay true when the move is c
   // The project stays at its home.
   await app.deps.sessions.reconcile(sessionId)
   await app.reaches(sessionId, 'running')
-  const { last_turn_error } = await app.session(sessionId)
-  expect(last_turn_error).toMatchObject({
-    code: 'sandbox_ended',
-    message: 'The sandbox ended for a move of the project to another server.',
-  })
+  const { last_turn_error, sandbox_ended } = await app.session(sessionId)
+  const message = 'The sandbox ended for a move of the project to another server.'
+  expect(last_turn_error).toMatchObject({ code: 'sandbox_ended', message })
+  // For a terminal that it ended.
+  expect(sandbox_ended).toBe(message)
+  await app.request('POST', app.path(sessionId, 'restart'))
+  await app.reaches(sessionId, 'running')
+  expect((await app.session(sessionId)).sandbox_ended).toBeNull()
 })
 
 test('no turn begins while a session leaves, so none is shown as failed and run again', async () => {

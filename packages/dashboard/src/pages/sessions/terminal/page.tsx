@@ -1,11 +1,15 @@
+import { lossOfTerminal } from '@svc/contract/daemon/terminal'
 import { getRouteApi } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
+import { queries } from '../../../cache/query-client.ts'
 import { useProject } from '../../../components/shell/project-shell.tsx'
 import { SessionStatus } from '../../../components/status.tsx'
 import { ReadSession } from '../read-session.tsx'
+import type { Session } from '../queries.ts'
 import { Button } from '../../../ui/form.tsx'
 import { Empty, Notice } from '../../../ui/layout.tsx'
-import { Shell } from './shell.tsx'
+import { withCode } from '../../../ui/text.tsx'
+import { Shell, type TerminalEnded } from './shell.tsx'
 import { SessionLink } from '../../../components/links.tsx'
 
 const route = getRouteApi('/shell/projects/$project/sessions/$sessionId/terminal')
@@ -14,47 +18,48 @@ const route = getRouteApi('/shell/projects/$project/sessions/$sessionId/terminal
 export function TerminalPage() {
   const { slug } = useProject()
   const { sessionId } = route.useParams()
-  const [ended, setEnded] = useState<string | null>(null)
+  const [ended, setEnded] = useState<TerminalEnded | null>(null)
   const [opened, setOpened] = useState(1)
   const back = useRef<HTMLAnchorElement>(null)
   return (
     <ReadSession sessionId={sessionId}>
-      {({ name, status, is_busy: isBusy, waiting_for: waitingFor, asleep_since: asleepSince, project_id }) => (
+      {(session) => (
         <div className="flex h-page min-h-96 flex-col gap-3">
           <header className="flex flex-wrap items-center gap-2">
             <h1 className="text-xl font-semibold">
               Terminal for{' '}
               <SessionLink ref={back} project={slug} sessionId={sessionId}>
-                {name}
+                {session.name}
               </SessionLink>
             </h1>
-            <SessionStatus status={status} isBusy={isBusy} waitingFor={waitingFor} isAsleep={asleepSince != null} />
+            <SessionStatus
+              status={session.status}
+              isBusy={session.is_busy}
+              waitingFor={session.waiting_for}
+              isAsleep={session.asleep_since != null}
+            />
           </header>
           {ended !== null && (
-            <Notice
-              tone="neutral"
-              title={ended}
-              action={
-                status === 'running' && (
-                  <Button
-                    onClick={() => {
-                      setEnded(null)
-                      setOpened(opened + 1)
-                    }}
-                  >
-                    Open new terminal
-                  </Button>
-                )
-              }
+            <Loss
+              session={session}
+              ended={ended}
+              onOpen={() => {
+                setEnded(null)
+                setOpened(opened + 1)
+              }}
             />
           )}
-          {status === 'running' || ended !== null ? (
+          {session.status === 'running' || ended !== null ? (
             <>
               <Shell
                 key={opened}
-                projectId={project_id}
+                projectId={session.project_id}
                 sessionId={sessionId}
-                onEnd={setEnded}
+                generation={session.sandbox?.generation ?? 0}
+                onEnd={(end) => {
+                  setEnded(end)
+                  void queries.invalidateQueries({ queryKey: ['project', session.project_id, 'sessions', sessionId] })
+                }}
                 onLeave={() => back.current?.focus()}
               />
               <p className="text-sm text-dim">
@@ -62,10 +67,31 @@ export function TerminalPage() {
               </p>
             </>
           ) : (
-            <Empty>The session is {status} and has no sandbox. Restart it or send a prompt to open a terminal.</Empty>
+            <Empty>
+              The session is {session.status} and has no sandbox. Restart it or send a prompt to open a terminal.
+            </Empty>
           )}
         </div>
       )}
     </ReadSession>
+  )
+}
+
+function Loss({ session, ended, onOpen }: { session: Session; ended: TerminalEnded; onOpen: () => void }) {
+  const { kind, says, why } = lossOfTerminal(ended.generation, session)
+  const isRunning = session.status === 'running'
+  return (
+    <Notice
+      tone="neutral"
+      title={ended.reason ?? says}
+      action={isRunning && <Button onClick={onOpen}>Open new terminal</Button>}
+    >
+      {ended.reason === null && (
+        <>
+          {why !== null && <p>{withCode(why)}</p>}
+          {kind === 'over' && <p>Restart the session or send a prompt to open a new terminal.</p>}
+        </>
+      )}
+    </Notice>
   )
 }

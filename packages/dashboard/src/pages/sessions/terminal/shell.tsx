@@ -4,19 +4,29 @@ import { type ITheme, Terminal } from '@xterm/xterm'
 import '@xterm/xterm/css/xterm.css'
 import { useEffect, useRef } from 'react'
 
-interface Ends {
-  onEnd: (reason: string) => void
+/** Without a reason, the connection broke. */
+export interface TerminalEnded {
+  reason: string | null
+  /** Of the sandbox that it was in. */
+  generation: number
+}
+
+interface Of {
+  generation: number
+  onEnd: (ended: TerminalEnded) => void
   onLeave: () => void
 }
 
 /** One shell, which ends when this component unmounts. */
-export function Shell({ projectId, sessionId, ...ends }: Ends & { projectId: string; sessionId: string }) {
+export function Shell({ projectId, sessionId, ...of }: Of & { projectId: string; sessionId: string }) {
   const place = useRef<HTMLDivElement>(null)
-  const latest = useRef(ends)
-  latest.current = ends
+  const latest = useRef(of)
+  latest.current = of
   useEffect(() => {
     const url = address(projectId, sessionId)
-    const shell = openShell(place.current!, url, latest.current.onEnd, () => latest.current.onLeave())
+    const { generation } = latest.current
+    const onEnd = (reason: string | null) => latest.current.onEnd({ reason, generation })
+    const shell = openShell(place.current!, url, onEnd, () => latest.current.onLeave())
     return () => shell.close()
   }, [projectId, sessionId])
   return <div ref={place} className="min-h-72 flex-1 overflow-hidden rounded-lg border border-line bg-panel p-2" />
@@ -29,7 +39,7 @@ function address(projectId: string, sessionId: string): URL {
   return url
 }
 
-function openShell(place: HTMLElement, url: URL, onEnd: (reason: string) => void, onLeave: () => void) {
+function openShell(place: HTMLElement, url: URL, onEnd: (reason: string | null) => void, onLeave: () => void) {
   const terminal = new Terminal({
     cursorBlink: !matchMedia('(prefers-reduced-motion: reduce)').matches,
     fontFamily: getComputedStyle(place).getPropertyValue('--font-mono') || 'monospace',
@@ -58,9 +68,7 @@ function openShell(place: HTMLElement, url: URL, onEnd: (reason: string) => void
   })
   socket.addEventListener('close', () => {
     terminal.options.disableStdin = true
-    onEnd(
-      reason ?? (isOpen ? 'The connection ended because the session stopped or you were signed out.' : couldNotOpen),
-    )
+    onEnd(reason ?? (isOpen ? null : couldNotOpen))
   })
   const send = (bytes: Uint8Array<ArrayBuffer> | string) => {
     if (socket.readyState === WebSocket.OPEN) socket.send(bytes)
