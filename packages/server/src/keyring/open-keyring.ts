@@ -114,14 +114,29 @@ async function remedy(db: DbOrTransaction, { config }: KeyDeps, ids: string[]): 
   const kept = await keptKeyRemedy(config.masterKeyFile, ids)
   if (kept !== null) return kept
   if (config.databaseUrl === null) return 'Restore the right key, or set SVC_MASTER_KEY_FILE to its file.'
-  const names = await runningBeside(db, keptServerName(config.dataDir))
+  const rotated = await lastRotation(db)
+  const names = await runningBeside(db, { ownName: keptServerName(config.dataDir), rotated })
   const running = names.length === 0 ? '' : ` (running: ${names.join(', ')})`
-  const which = `the machine of another server that uses this database${running}`
+  const which =
+    rotated === null
+      ? `the machine of another server that uses this database${running}`
+      : `the machine where svc self-host rotate-key ran, or that of a server that started since then${running}`
   return `If this machine has the key elsewhere, set SVC_MASTER_KEY_FILE to its file. Otherwise copy the file that this setting names on ${which} to ${config.masterKeyFile} here, or restore it from a backup. Without the setting, it is .config/svc/master.key in the home folder of the server's user.`
 }
 
-/** The names of other servers that run: one that is gone has no machine to copy from. */
-async function runningBeside(db: DbOrTransaction, ownName: string | null): Promise<string[]> {
+async function lastRotation(db: DbOrTransaction): Promise<string | null> {
+  const rotations = db.selectFrom('audit_events').select('at').where('action', '=', rotateAction)
+  return (await rotations.orderBy('event_id', 'desc').executeTakeFirst())?.at ?? null
+}
+
+/**
+ * The names of other servers that run: one that is gone has no machine to copy from, and one that runs since before the
+ * key changed may have the earlier file.
+ */
+async function runningBeside(
+  db: DbOrTransaction,
+  { ownName, rotated }: { ownName: string | null; rotated: string | null },
+): Promise<string[]> {
   const rows = await db
     .selectFrom('server_instances')
     .select('server_name')
@@ -129,6 +144,7 @@ async function runningBeside(db: DbOrTransaction, ownName: string | null): Promi
     .where(isConnected(staleSeconds))
     .where('server_name', 'is not', null)
     .where('server_name', 'is distinct from', ownName)
+    .where('started_at', '>', rotated ?? '-infinity')
     .orderBy('server_name')
     .limit(serversMax)
     .execute()

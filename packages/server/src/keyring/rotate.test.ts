@@ -250,7 +250,18 @@ describe('rotating with several machines', () => {
     const running = await startedWith(elsewhere)
     const { master_key_id: id } = await rotateMasterKey(deps)
     expect(await secretBy(running)).toBe(canary)
+    const instance = (server_name: string, minutes: number) => ({
+      ...{ instance_id: randomUUID(), lock_taken_at: null, server_name },
+      started_at: new Date(Date.now() + minutes * 60_000).toISOString(),
+    })
+    const instances = [instance('with-earlier-file', -60), instance('since-then', 60)]
+    for (const each of instances) await app.deps.db.insertInto('server_instances').values(each).execute()
     const said = await refusal(startedWith(elsewhere))
+    const ids = instances.map(({ instance_id }) => instance_id)
+    await app.deps.db.deleteFrom('server_instances').where('instance_id', 'in', ids).execute()
+    expect(said).toContain(
+      'on the machine where svc self-host rotate-key ran, or that of a server that started since then (running: since-then) to',
+    )
     expect(said).toContain(`is an earlier one (${keyId(masterKey)}): svc self-host rotate-key replaced it at 20`)
     expect(said).toContain(`It needs key ${id}. If this machine has the key elsewhere, set SVC_MASTER_KEY_FILE`)
     await copyFile(file, elsewhere)
@@ -297,10 +308,8 @@ describe('refusing a rotation without losing a key', () => {
     const key = await createMasterKey(foreign)
     for (const at of [foreign, join(dir, 'nowhere')]) {
       const said = await refusal(startedWith(at))
-      expect(said).toContain(
-        'set SVC_MASTER_KEY_FILE to its file. Otherwise copy the file that this setting names on the machine of another server that uses this database (running: ada) to',
-      )
-      expect(said).toContain(`to ${at} here`)
+      expect(said).toContain('set SVC_MASTER_KEY_FILE to its file. Otherwise copy the file that this setting names on')
+      expect(said).toContain(` (running: ada) to ${at} here`)
       expect(said).toContain(keyId(masterKey))
       for (const secret of [key, masterKey]) expect(said).not.toContain(secret.toString('base64'))
     }
