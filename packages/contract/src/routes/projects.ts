@@ -120,23 +120,25 @@ export const createProjectRoute = route.post('user', '/v1/projects', {
     'conflict',
     'unprocessable',
   ],
-  body: z.object({
-    repo_url: z.string().trim().min(1).max(2048).optional(),
-    name: name.optional(),
-    account_id: uuid.optional().describe('The default is the oldest account in which the caller may write.'),
-    default_branch: branchName.optional(),
-    git_token: z
-      .string()
-      .min(1)
-      .max(4096)
-      .optional()
-      .describe("The password of the git host's credential, or a private key for ssh."),
-    git_username: z.string().min(1).max(200).optional(),
-    git_ssh_key: z
-      .literal('generate')
-      .optional()
-      .describe('`generate`: the server creates an ssh key for this project and returns the public key.'),
-  }),
+  body: z
+    .object({
+      repo_url: z.string().trim().min(1).max(2048).optional(),
+      name: name.optional(),
+      account_id: uuid.optional().describe('The default is the oldest account in which the caller may write.'),
+      default_branch: branchName.optional(),
+      git_token: z
+        .string()
+        .min(1)
+        .max(4096)
+        .optional()
+        .describe("The password of the git host's credential, or a private key for ssh."),
+      git_username: z.string().min(1).max(200).optional(),
+      git_ssh_key: z
+        .literal('generate')
+        .optional()
+        .describe('`generate`: the server creates an ssh key for this project and returns the public key.'),
+    })
+    .optional(),
   status: 201,
   idempotent: true,
   example: { body: { name: 'Website' } },

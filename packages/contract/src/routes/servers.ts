@@ -188,10 +188,12 @@ export const takeOverServerRoute = route.post('user', '/v1/servers/:serverName/t
   summary: 'Take over the projects of a server that is gone for good',
   description:
     'Each project gets a new home with the copy of its repository. Refused with `conflict` while that server runs: until five seconds after the end of its process, or, where its machine is gone without closing its connections, 20 seconds after its last heartbeat. Only owners of the instance may do this. Repeat the request while `remaining` is not 0.',
-  body: z.object({
-    accept_loss: z.boolean().default(false).describe('Also take projects whose copy lacks acknowledged changes.'),
-    after: uuid.optional().describe('Continue behind this project, the last one of the reply before.'),
-  }),
+  body: z
+    .object({
+      accept_loss: z.boolean().default(false).describe('Also take projects whose copy lacks acknowledged changes.'),
+      after: uuid.optional().describe('Continue behind this project, the last one of the reply before.'),
+    })
+    .optional(),
   errors: ['conflict'],
   reply: z.object({
     server: z.string(),

@@ -8,7 +8,7 @@ import { takeOverServer } from './take-over.ts'
 export function copyRoutes(deps: Deps): Mounted[] {
   return [
     handle(takeOverServerRoute, ({ params, body, caller }) =>
-      takeOverServer(deps, { ...body, caller, serverName: params.serverName }),
+      takeOverServer(deps, { accept_loss: false, ...body, caller, serverName: params.serverName }),
     ),
     handle(listUncopiedRoute, async ({ caller }) => {
       await requireInstanceOwner(deps.db, caller.actor.user_id, 'list copies')

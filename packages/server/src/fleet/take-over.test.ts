@@ -29,7 +29,7 @@ test('pushes and merges survive the end of the home with its whole data folder',
   expect((await project.push(ada, `HEAD:refs/heads/late`)).code).toBe(0)
   const before = await project.tips(ada)
 
-  const running = await fleet.request(bob, 'POST', '/v1/servers/ada/take-over', { body: {} })
+  const running = await fleet.request(bob, 'POST', '/v1/servers/ada/take-over')
   const refused = (await running.json()) as { code: string; hint: string }
   expect([running.status, refused.code]).toEqual([409, 'conflict'])
   expect(refused.hint).toContain('counts as gone 5 seconds after the end of its process')

@@ -23,7 +23,7 @@ const atOnce = 4
 /** The copy of a large repository is verified first. */
 const promoteMsMax = 600_000
 
-interface TakeOver extends BodyOf<typeof takeOverServerRoute> {
+interface TakeOver extends NonNullable<BodyOf<typeof takeOverServerRoute>> {
   serverName: string
   caller: Caller<UserActor>
 }

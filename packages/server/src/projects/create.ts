@@ -16,7 +16,7 @@ import { getProjectOrDeleted, insertProject, type ProjectRow } from './store.ts'
 
 type CreateDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'serverName'>
 
-type CreateProject = BodyOf<typeof createProjectRoute>
+type CreateProject = NonNullable<BodyOf<typeof createProjectRoute>>
 
 /** The row comes last, so a project whose repository cannot be used leaves nothing behind. */
 export async function createProject(

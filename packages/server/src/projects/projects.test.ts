@@ -78,6 +78,11 @@ describe('managed projects', () => {
     expect(existsSync(join(app.deps.config.dataDir, 'repositories', `${body.project_id}.git`, 'HEAD'))).toBeTrue()
   })
 
+  test('has a name without a body', async () => {
+    const { status, body } = await app.request<Project>('POST', '/v1/projects')
+    expect([status, body.name, body.managed]).toEqual([201, expect.stringMatching(/./), true])
+  })
+
   test('accepts another default branch and no credential', async () => {
     expect((await create({ default_branch: 'trunk' })).body.default_branch).toBe('trunk')
     expect((await create({ git_token: 'x' })).status).toBe(400)

@@ -16,7 +16,7 @@ export function projectRoutes(deps: Deps): Mounted[] {
   return [
     handle(contract.createProjectRoute, async ({ body, caller, request }) => {
       const created = await createProject(deps, { ...body, caller, projectId: request.resourceId })
-      if (body.git_token !== undefined)
+      if (body?.git_token !== undefined)
         request.warnings.push(...shortCredential('The git access token', body.git_token))
       return presentProject(deps.config, created)
     }),
