@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { listRows } from '../db/rows.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import { lastValues } from '../projects/replicas/store.ts'
+import { newestWork } from '../sessions/unfinished-work/store.ts'
 import { rootsOf } from '../storage/root-queries.ts'
 
 export interface SnapshotProject {
@@ -38,11 +39,8 @@ export async function projectsIn(snapshot: DbOrTransaction): Promise<SnapshotPro
 
 /** The ref of each session's unfinished work. */
 async function savedWork(db: DbOrTransaction): Promise<Map<string, { ref: string; sha: string }[]>> {
-  const { rows } = await sql<{ project_id: string; session_id: string; commit_sha: string }>`
-    select distinct on (w.session_id) s.project_id, w.session_id, w.commit_sha
-    from session_wip w join project_sessions s using (session_id) order by w.session_id, w.generation desc`.execute(db)
   return Map.groupBy(
-    rows.map(({ project_id, session_id, commit_sha }) => ({
+    (await newestWork(db, null)).map(({ project_id, session_id, commit_sha }) => ({
       project_id,
       ref: `refs/svc/wip/${session_id}`,
       sha: commit_sha,

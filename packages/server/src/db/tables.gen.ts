@@ -914,6 +914,7 @@ export interface Schema {
     recovered_at: Timestamp | null
     recovered_into: number | null
     returns: Generated<boolean>
+    lost_at: Timestamp | null
   }
   sign_in_attempts: {
     attempt_id: string

@@ -13,6 +13,8 @@ let fleet: Fleet
 let ada: FleetServer
 let bob: FleetServer
 let project: FleetProject
+/** A session whose saved work is lost, too. */
+let sessionId: string
 /** In the order of their numbers: the first is in the copy, the second by its commit alone, the third not at all. */
 const merged: string[] = []
 
@@ -30,13 +32,15 @@ const checkAt = ({ name }: FleetServer) =>
 beforeAll(async () => {
   fleet = await makeFleet(['ada', 'bob'], { SVC_REPLICA: 'async' })
   ;[ada, bob] = fleet.servers as [FleetServer, FleetServer]
-  expect((await ada.boot()).url).not.toBeNull()
+  expect((await ada.boot({}, { hasSandboxes: true })).url).not.toBeNull()
   expect((await bob.boot()).url).not.toBeNull()
   project = await FleetProject.make(fleet, ada)
   await project.replicaIsAt('bob')
   for (const branch of ['kept', 'known', 'gone']) merged.push((await project.changeRequest(ada, branch)).cr_id)
   const merge = (crId: string) => project.ask(ada, 'POST', `/change-requests/${crId}/merge`)
   await merge(merged[0]!)
+  sessionId = (await project.ask<{ session_id: string }>(ada, 'POST', '/sessions', {})).session_id
+  await project.ask(ada, 'POST', `/sessions/${sessionId}/stop`)
   await until('the copy to have the first merge', async () => {
     const rows = await fleet.query(
       `select 1 from project_replicas r join ref_counters c using (project_id)
@@ -49,12 +53,31 @@ beforeAll(async () => {
   const file = join(fleet.dir, 'paused')
   expect((await ada.boot({ SVC_FAILPOINTS: `replica.before_send=pause:${file}` })).url).not.toBeNull()
   for (const crId of merged.slice(1)) await merge(crId)
+  await saveWork(await project.commit('unfinished.txt'))
   await until('the copy to be about to get them', () => existsSync(file))
   await ada.kill('SIGKILL')
   await rm(join(fleet.dir, 'ada'), { recursive: true })
   await countAsGone(fleet, 'ada')
 })
 afterAll(() => fleet.close())
+
+/** As the server does it for a sandbox. */
+async function saveWork(commit: string): Promise<void> {
+  const ref = `refs/svc/wip/${sessionId}`
+  const repository = join(fleet.dir, 'ada/repositories', `${project.id}.git`)
+  expect(await project.git(`--git-dir=${repository}`, 'fetch', '-q', project.work, `HEAD:${ref}`)).toMatchObject({
+    code: 0,
+  })
+  await fleet.query(
+    `with counted as (update ref_counters set seq = seq + 1 where project_id = $1 returning seq)
+     insert into ref_changes (project_id, seq, ref, new_sha, epoch) select $1, seq, $2, $3, 1 from counted`,
+    [project.id, ref, commit],
+  )
+  await fleet.query(
+    'insert into session_wip (session_id, generation, commit_sha, files, unpushed_commits) values ($1, 1, $2, 1, 0)',
+    [sessionId, commit],
+  )
+}
 
 test('the take-over names the lost merges before and after it accepts the loss', async () => {
   const lost = ['known', 'gone'].map((branch, at) => ({
@@ -68,6 +91,8 @@ test('the take-over names the lost merges before and after it accepts the loss',
   expect(refused.projects).toMatchObject([{ outcome: 'would-lose', lost_merges: lost }])
   const taken = await takeOver(fleet, bob, 'ada', { accept_loss: true })
   expect(taken.projects).toMatchObject([{ outcome: 'taken', server: 'bob', lost_merges: lost }])
+  const work = { ref: `refs/svc/wip/${sessionId}`, acknowledged: expect.any(String), copy: null }
+  expect(taken.projects[0]!.missing).toContainEqual(work)
   const [audited] = await fleet.query<{ after: object }>(
     `select after from audit_events where action = 'server.take_over' order by event_id desc limit 1`,
   )

@@ -15,10 +15,11 @@ import { deleteReplica, insertRefChanges, lastSeq, lastValues } from '../project
 import { managedDir, openRepositoryQuietly } from '../projects/repository.ts'
 import { getProjectOrDeleted, type ProjectRow } from '../projects/store.ts'
 import { endOfProject } from '../sandboxes/store.ts'
-import { setReturning } from '../sessions/unfinished-work/store.ts'
+import { recordLostWork, setReturning } from '../sessions/unfinished-work/store.ts'
 import { adoptFormer } from './former-copy.ts'
 import { bestHere, followJudged, type Judged, type MissingRef, missingOf } from './judge-copy.ts'
 import { lostMerges } from './lost-merges.ts'
+import { lostWork } from './lost-work.ts'
 
 /** `is_stale`: the copy is older than what is recorded. A server of an earlier version names no merges. */
 interface Loss {
@@ -75,6 +76,7 @@ async function promoteOnce(deps: PromoteDeps, input: Promote): Promise<Promoted 
   const lost = await lostMerges(deps.db, { project, copy })
   const loss: Loss = { missing, is_stale: isStale, lost_merges: lost }
   if (input.isTrial === true || ((missing.length > 0 || isStale) && !acceptLoss)) return { kind: 'lossy', ...loss }
+  const work = await lostWork(deps.db, { projectId, copy })
   await failpoint('promote.before_files')
   let refs = new Map<string, string>()
   if (copy !== null) {
@@ -91,6 +93,7 @@ async function promoteOnce(deps: PromoteDeps, input: Promote): Promise<Promoted 
     await moveHome(trx, project, deps.serverName)
     await recordLoss(trx, { project, serverName: deps.serverName, missing, refs })
     await recordLostMerges(trx, { crIds: lost.map(({ cr_id }) => cr_id), server: deadHome })
+    await recordLostWork(trx, work)
     await failActiveMove(trx, projectId, `Its home ${deadHome} was taken over.`)
     await deleteReplica(trx, projectId)
     await setReturning(trx, { project_id: projectId })

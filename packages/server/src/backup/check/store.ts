@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import { mergedOf } from '../../change-requests/merge/lost-store.ts'
 import { listRows } from '../../db/rows.ts'
+import { newestWork } from '../../sessions/unfinished-work/store.ts'
 import type { DbOrTransaction, Row } from '../../db/schema.ts'
 
 export interface CheckedProject {
@@ -34,18 +35,9 @@ export async function mergedCommits(db: DbOrTransaction, projectId: string): Pro
   return rows.map(({ number, merge_commit_sha: sha, base_ref: base }) => ({ number, sha, base }))
 }
 
-export interface SavedWork {
-  session_id: string
-  sha: string
-}
-
 /** The newest unfinished work of each session. */
-export async function savedWorkOf(db: DbOrTransaction, projectId: string): Promise<SavedWork[]> {
-  const { rows } = await sql<SavedWork>`
-    select distinct on (w.session_id) w.session_id, w.commit_sha as sha
-    from session_wip w join project_sessions s using (session_id)
-    where s.project_id = ${projectId} order by w.session_id, w.generation desc`.execute(db)
-  return rows
+export async function savedWorkOf(db: DbOrTransaction, projectId: string) {
+  return (await newestWork(db, projectId)).map(({ session_id, commit_sha: sha }) => ({ session_id, sha }))
 }
 
 /** Attachments whose content is not as long as it was when it was stored. */

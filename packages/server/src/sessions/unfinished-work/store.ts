@@ -10,6 +10,24 @@ export function wipOf(db: DbOrTransaction, sessionId: string): Promise<WipRow[]>
   return listRows(db, 'session_wip', { session_id: sessionId }, 'generation desc')
 }
 
+/** The newest work of each session, of one project or of all, without the work whose loss a take-over accepted. */
+export async function newestWork(db: DbOrTransaction, projectId: string | null): Promise<OfProject[]> {
+  const isOfProject = projectId === null ? sql`true` : sql`s.project_id = ${projectId}`
+  const { rows } = await sql<OfProject>`
+    select distinct on (w.session_id) w.*, s.project_id from session_wip w join project_sessions s using (session_id)
+    where ${isOfProject} order by w.session_id, w.generation desc`.execute(db)
+  // The tables of an earlier version, which a check may read, do not have the column.
+  return rows.filter(({ lost_at }) => (lost_at ?? null) === null)
+}
+
+type OfProject = WipRow & { project_id: string }
+
+/** In the transaction that gives the project a home without it. */
+export async function recordLostWork(trx: DbOrTransaction, lost: WipRow[]): Promise<void> {
+  for (const { session_id, generation } of lost)
+    await updateRows(trx, 'session_wip', { session_id, generation }, { lost_at: sql<string>`now()` })
+}
+
 export function upsertWip(db: DbOrTransaction, row: NewRow<'session_wip'>): Promise<void> {
   return upsertRow(db, 'session_wip', row, 'session_id', 'generation')
 }
