@@ -66,7 +66,8 @@ test.skipIf(!browserPath)(
   180_000,
 )
 
-const missing = "This server has no model, so agents can't work. An owner of this server can set one."
+const missing =
+  "This server has no model, so agents can't work. An owner of this server can set one on the Model page of the account menu."
 
 test.skipIf(!browserPath)(
   'what asks an agent says before it is pressed that no model is configured',
@@ -79,6 +80,7 @@ test.skipIf(!browserPath)(
     await page.getByRole('textbox', { name: /^Prompt/ }).fill('Go on', slow)
     await page.getByText(missing).waitFor(slow)
     expect(await page.getByRole('button', { name: 'Send', exact: true }).getAttribute('title')).toBe(missing)
+    await page.getByRole('link', { name: 'Set a model' }).waitFor(slow)
     await expectItLooksRight(story, 'no-model-session')
 
     const clone = await mkdtemp(join(server.dir, 'clone-'))
@@ -96,7 +98,18 @@ test.skipIf(!browserPath)(
     await page.goto(`${server.url}/projects/${project.slug}/change-requests/${number}`)
     await page.getByRole('button', { name: 'Start an agent to resolve' }).waitFor(slow)
     await page.getByText(missing).waitFor(slow)
+    await page.getByRole('link', { name: 'Set a model' }).waitFor(slow)
     await expectItLooksRight(story, 'no-model-conflict')
+
+    // The page cannot know the model of a new session, so the server refuses it. The commands of its hint come second.
+    await page.goto(`${server.url}/projects/${project.slug}/sessions`)
+    await page.getByLabel('Task').fill('Tidy up.', slow)
+    await page.getByRole('button', { name: 'Start session' }).click()
+    const refused = page.getByRole('alert').filter({ hasText: 'No model is configured on this server' })
+    await refused.getByRole('link', { name: 'Set a model' }).waitFor(slow)
+    expect(await refused.getByText('svc self-host env set').isVisible()).toBe(false)
+    await refused.getByText('Other ways').click()
+    await refused.getByText('svc self-host env set').waitFor(slow)
     expect(complaints).toEqual([])
   },
   180_000,

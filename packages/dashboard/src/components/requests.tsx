@@ -17,6 +17,7 @@ import { type Answer, api, ApiError, isUnanswered, isUnauthenticated, onlyOnce, 
 import { restart } from '../cache/invalidate.ts'
 import { me } from '../pages/account/queries.ts'
 import { paths as pages } from '../paths.ts'
+import { NoModelFailure } from './no-model.tsx'
 import { Button, buttonClass, type ButtonKind, Form } from '../ui/form.tsx'
 import { isFetching } from '../cache/query-client.ts'
 
@@ -222,6 +223,7 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
         This page updates automatically.
       </Notice>
     )
+  if (error instanceof ApiError && error.code === 'no_model') return <NoModelFailure error={error} />
   const hint = error instanceof ApiError ? error.hint : null
   return (
     <Notice

@@ -54,6 +54,9 @@ function AppCard({ app }: { app: App }) {
   const back = useSend('POST', '/v1/projects/{projectId}/apps/{slug}/rollback', { path, once: true, refetch })
   const error = deploy.error ?? stop.error ?? back.error
   const deployRefusal = writeRefusal ?? (app.state === 'off' || app.state === 'disabled' ? app.reason : null)
+  // Otherwise the reason names the command that does what the button does.
+  const isDeploysReason = app.reason === (app.deploys[0]?.error ?? null)
+  const reason = app.state === 'stopped' && !isDeploysReason ? 'Press Deploy to start it again.' : app.reason
   const stopRefusal = writeRefusal ?? (app.live === null && app.next === null ? 'The app is not running' : null)
   return (
     <Card
@@ -77,7 +80,7 @@ function AppCard({ app }: { app: App }) {
             {app.url}
           </a>
         </p>
-        {app.reason !== null && <p className="break-words text-dim">{withCode(app.reason)}</p>}
+        {reason !== null && <p className="break-words text-dim">{withCode(reason)}</p>}
       </div>
       <Rows label={`Deploys of ${app.slug}`} empty={<Empty>No deploys yet. Press Deploy to start one.</Empty>}>
         {app.deploys.map((each) => (

@@ -1,9 +1,13 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { Failure, Read, useSend } from '../../components/requests.tsx'
 import { ManifestIssues } from '../../components/manifest-issues.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { Badge, Time, type Tone } from '../../ui/text.tsx'
-import { Button, Select } from '../../ui/form.tsx'
+import { Button, buttonClass, Select } from '../../ui/form.tsx'
 import { Card, Empty, Notice, Page, Row, Rows } from '../../ui/layout.tsx'
+import { paths } from '../../paths.ts'
+import { secrets } from '../projects/queries.ts'
 import { Approvals } from './approvals.tsx'
 import { connectors, type Connector, type ConnectorTool, type Policy } from './queries.ts'
 
@@ -65,7 +69,7 @@ function ConnectorCard({ connector }: { connector: Connector }) {
     >
       <div className="flex flex-col gap-3 px-4 py-3 text-sm">
         {error !== null && <Failure error={error} />}
-        {connector.error !== null && <Notice title={connector.error}>{connector.hint}</Notice>}
+        {connector.error !== null && <Problem connector={connector} error={connector.error} />}
         <p className="text-dim">
           {connector.type === 'mcp' ? 'MCP server' : 'HTTP API'} at{' '}
           <code className="font-mono break-all">{connector.url}</code>
@@ -100,6 +104,26 @@ function ConnectorCard({ connector }: { connector: Connector }) {
         </Rows>
       )}
     </Card>
+  )
+}
+
+function Problem({ connector: { auth, hint }, error }: { connector: Connector; error: string }) {
+  const { project_id: projectId, slug: project } = useProject()
+  const { data } = useQuery(secrets(projectId))
+  const secret = auth?.secret_env ?? null
+  const isMissing = secret !== null && data !== undefined && !data.items.some(({ name }) => name === secret)
+  if (!isMissing) return <Notice title={error}>{hint}</Notice>
+  return (
+    <Notice
+      title={error}
+      action={
+        <Link to={paths.secrets} params={{ project }} className={buttonClass()}>
+          Set the secret
+        </Link>
+      }
+    >
+      {hint === null ? null : `In a terminal: \`${hint}\``}
+    </Notice>
   )
 }
 

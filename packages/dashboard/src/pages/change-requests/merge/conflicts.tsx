@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { shortBranch } from '../../../components/branch-name.tsx'
-import { NoModelNote, useAgentRefusal } from '../../../components/no-model.tsx'
+import { ModelRefusal, NoModelNote, useAgentRefusal } from '../../../components/no-model.tsx'
 import { Failure, useSend } from '../../../components/requests.tsx'
 import { SessionLink } from '../../../components/links.tsx'
 import { useProject } from '../../../components/shell/project-shell.tsx'
@@ -75,8 +75,10 @@ function AskAgent({ cr, files, sessionId }: { cr: ChangeRequest; files: string[]
           {hasGivenUp ? 'Ask the agent again' : 'Ask the agent to resolve'}
         </Button>
         <p role="status" className="text-sm text-dim">
-          {!ask.isSuccess ? (
-            (modelRefusal ?? 'Sends a prompt to the session and restarts it if it stopped.')
+          {!ask.isSuccess && modelRefusal !== null ? (
+            <ModelRefusal />
+          ) : !ask.isSuccess ? (
+            'Sends a prompt to the session and restarts it if it stopped.'
           ) : hasGivenUp ? (
             <>
               The agent's turn ended without a push that resolves them.{' '}

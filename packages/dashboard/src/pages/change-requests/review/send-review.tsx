@@ -1,7 +1,7 @@
 import { useLocation } from '@tanstack/react-router'
 import { isUnanswered } from '../../../api.ts'
 import { useTyped } from '../../../browser/use-stored.ts'
-import { useAgentRefusal } from '../../../components/no-model.tsx'
+import { ModelRefusal, useAgentRefusal } from '../../../components/no-model.tsx'
 import { Failure, useSend } from '../../../components/requests.tsx'
 import { useHeldRefusal } from '../../../components/role.ts'
 import { type ChangeRequest, pathOf } from '../queries.ts'
@@ -59,11 +59,15 @@ export function SendReview({ cr, headSha, drafts }: { cr: ChangeRequest; headSha
             {send ? 'Send review' : 'Save review'}
           </Button>
           <p className="text-sm text-dim">
-            {send
-              ? (modelRefusal ?? 'Sends all comments to the agent as one prompt. A stopped session restarts.')
-              : cr.status === 'merged'
-                ? 'Saved with the change request. It is merged, so nothing is sent to an agent.'
-                : 'Saved with the change request, because it has no session.'}
+            {modelRefusal !== null ? (
+              <ModelRefusal />
+            ) : send ? (
+              'Sends all comments to the agent as one prompt. A stopped session restarts.'
+            ) : cr.status === 'merged' ? (
+              'Saved with the change request. It is merged, so nothing is sent to an agent.'
+            ) : (
+              'Saved with the change request, because it has no session.'
+            )}
           </p>
         </div>
       </Form>

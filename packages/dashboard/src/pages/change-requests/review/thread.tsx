@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from 'react'
 import { useTyped } from '../../../browser/use-stored.ts'
 import { Prose } from '../../../components/markdown.tsx'
-import { useAgentRefusal } from '../../../components/no-model.tsx'
+import { ModelRefusal, useAgentRefusal } from '../../../components/no-model.tsx'
 import { Failure, useSend } from '../../../components/requests.tsx'
 import { Avatar } from '../../../ui/avatar.tsx'
 import { Button, Form, TextArea } from '../../../ui/form.tsx'
@@ -179,7 +179,7 @@ function ReplyForm({ cr, of, onDone }: { cr: ChangeRequest; of: Item; onDone: ()
           Cancel
         </Button>
       </div>
-      {modelRefusal !== null && <p className="text-sm text-warn">{modelRefusal}</p>}
+      {modelRefusal !== null && <ModelRefusal />}
     </Form>
   )
 }

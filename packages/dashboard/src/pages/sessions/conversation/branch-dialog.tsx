@@ -3,7 +3,7 @@ import { Dialog } from '@base-ui/react/dialog'
 import { useNavigate } from '@tanstack/react-router'
 import { X } from 'lucide-react'
 import { useState } from 'react'
-import { useModelRefusal } from '../../../components/no-model.tsx'
+import { ModelRefusal, useModelRefusal } from '../../../components/no-model.tsx'
 import { Failure, useSend } from '../../../components/requests.tsx'
 import { useProject } from '../../../components/shell/project-shell.tsx'
 import { paths } from '../../../paths.ts'
@@ -74,7 +74,7 @@ export default function BranchDialog({
               {...chosen.target}
             />
             <ChosenList chosen={chosen} />
-            {modelRefusal !== null && <p className="text-sm text-warn">{modelRefusal}</p>}
+            {modelRefusal !== null && <ModelRefusal />}
             {make.error !== null && <Failure error={make.error} />}
             <div className="flex flex-wrap items-center justify-end gap-2">
               <span className="mr-auto">

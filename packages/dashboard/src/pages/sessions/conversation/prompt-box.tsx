@@ -1,7 +1,7 @@
-import { useEffect, useState } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import { isUnanswered } from '../../../api.ts'
 import { useUnavailable } from '../../../cache/use-unavailable.ts'
-import { useModelRefusal } from '../../../components/no-model.tsx'
+import { ModelRefusal, useModelRefusal } from '../../../components/no-model.tsx'
 import { Failure, useSend } from '../../../components/requests.tsx'
 import { useWriteRefusal } from '../../../components/role.ts'
 import { Kbd } from '../../../ui/kbd.tsx'
@@ -46,7 +46,7 @@ export function PromptBox({ session, busy, draft }: { session: Session; busy: bo
     send.mutate(draft.take())
   }
   const effect = effectOf(session)
-  const note = modelRefusal ?? (effect === '' || busy ? '' : `A prompt ${effect}.`)
+  const note = modelRefusal !== null ? <ModelRefusal /> : effect === '' || busy ? '' : `A prompt ${effect}.`
   return (
     <div className="sticky bottom-0 z-10 flex flex-col gap-2 border-t border-line bg-ground px-4 py-3 md:px-6">
       {send.data?.error?.code === 'agent_not_found' && <RestartWithAgent session={session} onRestarted={send.reset} />}
@@ -98,7 +98,7 @@ export function PromptBox({ session, busy, draft }: { session: Session; busy: bo
 }
 
 /** Beside the tools, or above them where the box is narrow. */
-function Note({ text }: { text: string }) {
+function Note({ text }: { text: ReactNode }) {
   return (
     <span
       className={`min-w-0 text-sm text-faint @max-2xl:order-first @max-2xl:basis-full @max-2xl:empty:hidden @2xl:flex-1 ${text === '' ? '' : '@2xl:basis-24'}`}
