@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Locator } from 'playwright-core'
 import { browserPath } from './browser.ts'
 import { git } from './harness.ts'
 import { beginPageStory, expectItLooksRight, gatewayOf, type PageStory } from './page-story.ts'
@@ -26,6 +27,13 @@ beforeAll(async () => {
 }, 180_000)
 afterAll(() => story?.end(), 120_000)
 
+const lightnessOf = (element: Locator) =>
+  element.evaluate((of) =>
+    getComputedStyle(of)
+      .backgroundColor.match(/\d+/g)!
+      .reduce((sum, part) => sum + Number(part), 0),
+  )
+
 test.skipIf(!browserPath)(
   'a trigger is disabled after a dialog that says what it changes in the repository',
   async () => {
@@ -37,6 +45,9 @@ test.skipIf(!browserPath)(
     const dialog = page.getByRole('alertdialog', { name: 'Disable nightly?' })
     await dialog.getByText('This changes svc.toml on main with a change request that is merged at once').waitFor(slow)
     await expectItLooksRight(story, 'trigger-dialog')
+    // What is above the page is not darker than its cards.
+    await page.emulateMedia({ colorScheme: 'dark' })
+    expect(await lightnessOf(dialog)).toBeGreaterThan(await lightnessOf(page.locator('main section').first()))
     await dialog.getByRole('button', { name: 'Cancel' }).click()
     await dialog.waitFor({ ...slow, state: 'detached' })
     expect(await tip()).toBe(before)

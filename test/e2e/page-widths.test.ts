@@ -161,6 +161,14 @@ test.skipIf(!browserPath)(
     await tools.getByRole('button', { name: 'Ignore whitespace' }).click()
     await tools.getByRole('button', { name: 'Ignore whitespace', pressed: true }).waitFor(slow)
     await tools.getByRole('button', { name: 'Ignore whitespace' }).click()
+    // The code has the theme that the user chose, whatever the system has.
+    await page.emulateMedia({ colorScheme: 'light' })
+    for (const theme of ['dark', 'light']) {
+      await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`)
+      const code = page.locator('[data-code]').first()
+      expect(await code.evaluate((element) => getComputedStyle(element).colorScheme)).toBe(theme)
+    }
+    await page.evaluate('delete document.documentElement.dataset.theme')
     await expectItLooksRight(story, 'diff-tools')
     expect(complaints).toEqual([])
   },

@@ -12,7 +12,7 @@ export function BranchName({ name }: { name: string }) {
   const Icon = copied ? Check : Copy
   return (
     <span className="inline-flex max-w-full items-center gap-0.5 align-bottom">
-      <code title={name} className="min-w-0 max-w-48 truncate rounded-sm bg-sunken px-1.5 py-0.5 font-mono text-xs">
+      <code title={name} className="min-w-0 max-w-48 truncate rounded-sm bg-hover px-1.5 py-0.5 font-mono text-xs">
         {shortBranch(name)}
       </code>
       <button

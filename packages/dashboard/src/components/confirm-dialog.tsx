@@ -42,7 +42,7 @@ export function DialogPopup({ children }: { children: ReactNode }) {
   return (
     <AlertDialog.Portal>
       <AlertDialog.Backdrop className="fixed inset-0 z-40 bg-black/50" />
-      <AlertDialog.Popup className="fixed top-1/2 left-1/2 z-50 flex w-96 max-w-[calc(100vw-2rem)] -translate-x-1/2 -translate-y-1/2 flex-col gap-3 rounded-lg border border-line bg-ground p-5 outline-none">
+      <AlertDialog.Popup className="fixed top-1/2 left-1/2 z-50 flex w-96 max-w-[calc(100vw-2rem)] -translate-x-1/2 -translate-y-1/2 flex-col gap-3 rounded-lg border border-edge bg-raised p-5 shadow-float outline-none">
         {children}
       </AlertDialog.Popup>
     </AlertDialog.Portal>

@@ -19,7 +19,7 @@ const components: Components = {
     </a>
   ),
   pre: ({ children }) => <CodeBlock>{children}</CodeBlock>,
-  code: ({ children }) => <code className="rounded bg-sunken px-1 font-mono text-[0.8125rem]">{children}</code>,
+  code: ({ children }) => <code className="rounded bg-hover px-1 font-mono text-[0.8125rem]">{children}</code>,
   ul: ({ children }) => <ul className="list-disc pl-6">{children}</ul>,
   ol: ({ children }) => <ol className="list-decimal pl-6">{children}</ol>,
   h1: ({ children }) => <p className="text-lg font-semibold">{children}</p>,
@@ -41,7 +41,7 @@ function CodeBlock({ children }: { children: ReactNode }) {
   return (
     <pre
       tabIndex={0}
-      className="overflow-x-auto rounded-md bg-sunken p-3 font-mono text-[0.8125rem] [&>code]:bg-transparent [&>code]:p-0"
+      className="overflow-x-auto rounded-md border border-line bg-sunken p-3 font-mono text-[0.8125rem] [&>code]:bg-transparent [&>code]:p-0"
     >
       {children}
     </pre>

@@ -17,7 +17,7 @@ export function KeysDialog({
     <Dialog.Root open={open} onOpenChange={onOpenChange}>
       <Dialog.Portal>
         <Dialog.Backdrop className="fixed inset-0 z-40 bg-black/50" />
-        <Dialog.Popup className="fixed top-1/2 left-1/2 z-50 w-80 max-w-[calc(100vw-2rem)] -translate-x-1/2 -translate-y-1/2 rounded-lg border border-line bg-raised p-5 shadow-float outline-none">
+        <Dialog.Popup className="fixed top-1/2 left-1/2 z-50 w-80 max-w-[calc(100vw-2rem)] -translate-x-1/2 -translate-y-1/2 rounded-lg border border-edge bg-raised p-5 shadow-float outline-none">
           <Dialog.Title className="mb-3 font-semibold">Keyboard shortcuts</Dialog.Title>
           <dl className="grid grid-cols-[5.5rem_1fr] gap-y-2 text-sm">
             {keys.map(([key, what]) => (

@@ -74,7 +74,7 @@ export function Output({ label, className, children }: { label?: string; classNa
     <pre
       tabIndex={0}
       aria-label={label}
-      className={`overflow-auto rounded-md bg-sunken p-3 text-xs break-all whitespace-pre-wrap ${className}`}
+      className={`overflow-auto rounded-md border border-line bg-sunken p-3 text-xs break-all whitespace-pre-wrap ${className}`}
     >
       {children}
     </pre>

@@ -5,7 +5,7 @@ import { RefusedAction } from '../../components/sign-in/confirm-sign-in.tsx'
 import { InvitationLink, Invitations } from './invitations.tsx'
 import { useAdminRefusal } from '../../components/role.ts'
 import { Card, Page, Row, Rows } from '../../ui/layout.tsx'
-import { Input, Select, useFields } from '../../ui/form.tsx'
+import { fieldClass, Input, Select, useFields } from '../../ui/form.tsx'
 import { Time } from '../../ui/text.tsx'
 
 const roles: [Role, string][] = [
@@ -114,7 +114,7 @@ function MemberRow({
       </span>
       <select
         aria-label={`Role of ${member.name}`}
-        className="min-h-9 rounded-md border border-line-strong bg-ground px-2 text-sm"
+        className={fieldClass}
         value={member.role}
         disabled={refusal !== null}
         title={refusal ?? undefined}

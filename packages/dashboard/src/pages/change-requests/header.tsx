@@ -59,7 +59,7 @@ export function Header({
         <Session cr={cr} summary={summary} />
         <span className="inline-flex min-w-0 flex-wrap items-center gap-1">
           <BranchName name={cr.head_ref} /> →
-          <code className="rounded-sm bg-sunken px-1.5 py-0.5 font-mono text-xs">{cr.base_ref}</code>
+          <code className="rounded-sm bg-hover px-1.5 py-0.5 font-mono text-xs">{cr.base_ref}</code>
         </span>
         {size !== null && <Stat {...size} />}
         <span>

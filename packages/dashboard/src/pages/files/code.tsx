@@ -9,7 +9,7 @@ import { useProject } from '../../components/shell/project-shell.tsx'
 import { paths } from '../../paths.ts'
 import { ago } from '../../ui/text.tsx'
 import { visible, visibleName } from '../../ui/sanitizing-jsx/visible.ts'
-import { codeTheme, Highlighting } from '../change-requests/diff/viewer.tsx'
+import { codeTheme, Highlighting, surfaceStyles } from '../change-requests/diff/viewer.tsx'
 import { blame as blameOf, type Blame } from './queries.ts'
 
 interface Lines {
@@ -87,6 +87,7 @@ function useViewerOptions(selected: Lines | null) {
   const options = useMemo(
     () => ({
       theme: codeTheme,
+      unsafeCSS: surfaceStyles,
       disableFileHeader: true,
       overflow: 'scroll' as const,
       enableLineSelection: true,

@@ -70,7 +70,9 @@ export function TriggerCard({ trigger: each }: { trigger: Trigger }) {
         <When trigger={each} />
         <details>
           <summary className="cursor-pointer text-dim">Prompt{each.agent === null ? '' : ` for ${each.agent}`}</summary>
-          <p className="mt-1 rounded-md bg-sunken p-3 break-words whitespace-pre-wrap">{each.prompt}</p>
+          <p className="mt-1 rounded-md border border-line bg-sunken p-3 break-words whitespace-pre-wrap">
+            {each.prompt}
+          </p>
         </details>
       </div>
       <Slots slug={each.slug} />

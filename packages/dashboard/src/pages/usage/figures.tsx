@@ -19,7 +19,7 @@ export function Days({ chosen }: { chosen: number }) {
           search={days === defaultDays ? {} : { days }}
           aria-current={days === chosen ? 'true' : undefined}
           activeProps={{}}
-          className={`inline-flex min-h-9 items-center rounded-md px-2.5 text-sm hover:text-text ${days === chosen ? 'bg-sunken text-text' : 'text-dim'}`}
+          className={`inline-flex min-h-9 items-center rounded-md px-2.5 text-sm hover:text-text ${days === chosen ? 'bg-hover text-text' : 'text-dim'}`}
         >
           {days} days
         </Link>

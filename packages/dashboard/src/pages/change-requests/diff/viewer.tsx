@@ -22,6 +22,8 @@ import { Lines } from '../../../ui/stat.tsx'
 
 /** The colors of these themes are readable on the green and red of a change, but for that of comments in the light one. */
 export const codeTheme = { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' }
+/** The viewer follows the system on the theme's own background. This follows the chosen theme, on that of a card. */
+export const surfaceStyles = ':host { color-scheme: inherit; --diffs-dark-bg: var(--color-panel); }'
 /** On two cores a second worker would compete with rendering. */
 const poolSize = navigator.hardwareConcurrency > 2 ? 2 : 1
 const pool = { workerFactory: highlightWorker, poolSize }
@@ -125,7 +127,7 @@ export function Viewer({
       hunkSeparators: 'line-info' as const,
       expansionLineCount: linesAtOnce,
       loadDiffFiles: load,
-      unsafeCSS: `${rowStyles}${countStyles}${commentStyles}${selectionStyles}${expanderStyles}${movedStyles}${scrollableStyles}${originStyles}`,
+      unsafeCSS: `${surfaceStyles}${rowStyles}${countStyles}${commentStyles}${selectionStyles}${expanderStyles}${movedStyles}${scrollableStyles}${originStyles}`,
       onPostRender(host: HTMLElement, _rendered: unknown, phase: string, context: { item: { id: string } }) {
         if (phase === 'unmount') return
         makeExpandersReachable(host, context.item.id)

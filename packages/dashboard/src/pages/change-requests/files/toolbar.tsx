@@ -99,7 +99,7 @@ export function Toggle({ on, onChange, label, title, children }: Toggled) {
       aria-pressed={on}
       aria-label={label}
       title={title}
-      className="aria-pressed:border-accent aria-pressed:bg-sunken"
+      className="aria-pressed:border-accent aria-pressed:bg-selected"
     >
       {children}
     </Button>

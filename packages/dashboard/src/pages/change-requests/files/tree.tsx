@@ -122,7 +122,7 @@ function OrderChoice({ order, onOrder }: { order: FileOrder; onOrder: (order: Fi
         <select
           value={order}
           onChange={({ target }) => onOrder(target.value as FileOrder)}
-          className="min-h-control min-w-0 flex-1 rounded-md border border-line-strong bg-ground px-2 text-sm text-text"
+          className="min-h-control min-w-0 flex-1 rounded-md border border-line-strong bg-panel px-2 text-sm text-text"
         >
           <option value="folders">By folder</option>
           <option value="guided">Read this first</option>

@@ -18,7 +18,7 @@ export default function DiffDialog({ session, onClose }: { session: Session; onC
     <Dialog.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
       <Dialog.Portal>
         <Dialog.Backdrop className="fixed inset-0 z-40 bg-black/50" />
-        <Dialog.Popup className="fixed inset-2 z-50 flex flex-col overflow-hidden rounded-lg border border-line bg-ground outline-none md:inset-8">
+        <Dialog.Popup className="fixed inset-2 z-50 flex flex-col overflow-hidden rounded-lg border border-edge bg-raised shadow-float outline-none md:inset-8">
           <header className="flex items-center gap-3 border-b border-line px-4 py-2">
             <Dialog.Title className="font-semibold">Changes</Dialog.Title>
             <p className="min-w-0 flex-1 truncate text-sm text-dim">compared with {session.base_ref}</p>
