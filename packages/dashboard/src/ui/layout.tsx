@@ -74,12 +74,22 @@ export function HeadedPanes({ label, head, panel, children }: Panes & { head: Re
   )
 }
 
-/** One subject of a panel. Lines separate the sections. */
-export function PanelSection({ title, aside, children }: { title: string; aside?: ReactNode; children: ReactNode }) {
+/** One subject of a panel. Lines separate the sections. The one that leads has the verdict of the panel as its title. */
+export function PanelSection({
+  title,
+  leads = false,
+  aside,
+  children,
+}: {
+  title: string
+  leads?: boolean
+  aside?: ReactNode
+  children: ReactNode
+}) {
   return (
-    <section className="border-b border-line p-4">
-      <header className="mb-2 flex items-baseline justify-between gap-2 text-sm">
-        <h2 className="font-semibold">{title}</h2>
+    <section className="border-b border-line p-4 text-sm">
+      <header className="mb-2 flex items-baseline justify-between gap-2">
+        <h2 className={`font-semibold ${leads ? 'text-lg' : 'text-base'}`}>{title}</h2>
         {aside !== undefined && <div className="text-faint">{aside}</div>}
       </header>
       {children}

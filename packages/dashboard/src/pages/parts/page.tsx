@@ -154,7 +154,7 @@ function Lists() {
 function Panel() {
   return (
     <>
-      <PanelSection title="Ready to land" aside="checked 4 s ago">
+      <PanelSection leads title="Ready to land" aside="checked 4 s ago">
         Merges cleanly
       </PanelSection>
       <PanelSection title="Usage">

@@ -35,7 +35,7 @@ export function Checklist({ cr, landing }: { cr: ChangeRequest; landing: Landing
         <li key={at} className="flex h-10 gap-2.5 last:h-auto last:min-h-17">
           <Sign look={look} />
           <div className="min-w-0 flex-1">
-            <p className="truncate" title={title}>
+            <p className="truncate text-base" title={title}>
               <span className="sr-only">{looks[look].word}: </span>
               {title}
             </p>

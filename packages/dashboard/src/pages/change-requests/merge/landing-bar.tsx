@@ -25,7 +25,7 @@ export function LandingBar({
   return (
     <div className="flex flex-col gap-2 px-4 py-2 md:px-6">
       <div className="flex min-h-control items-center gap-2 [&>[role=status]]:sr-only">
-        <h2 className="min-w-0 flex-1 font-semibold">{landingTitle(cr, landing)}</h2>
+        <h2 className="min-w-0 flex-1 text-lg font-semibold">{landingTitle(cr, landing)}</h2>
         {cr.status === 'open' && (
           <MergeButton cr={cr} landing={landing} merging={merging} className="max-w-52 min-w-0" />
         )}

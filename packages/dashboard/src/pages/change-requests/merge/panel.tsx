@@ -80,7 +80,7 @@ function Outcome(shown: OfPanel) {
   return (
     <>
       {isBeside && (
-        <PanelSection title={landingTitle(cr, landing)}>
+        <PanelSection leads title={landingTitle(cr, landing)}>
           <div className="flex flex-col gap-3">
             <HowItEnded cr={cr} summary={summary} />
             {cr.status === 'closed' && <CloseOrReopen cr={cr} verb="reopen" />}
@@ -153,7 +153,9 @@ function ReadyToLand({ cr, landing, isBeside, merging }: OfPanel) {
     </div>
   )
   return isBeside ? (
-    <PanelSection title={landingTitle(cr, landing)}>{content}</PanelSection>
+    <PanelSection leads title={landingTitle(cr, landing)}>
+      {content}
+    </PanelSection>
   ) : (
     <Padded>{content}</Padded>
   )
@@ -200,7 +202,7 @@ function Details({ cr, landing, summary, tab }: OfPage) {
 }
 
 function Padded({ children }: { children: ReactNode }) {
-  return <div className="border-b border-line p-4">{children}</div>
+  return <div className="border-b border-line p-4 text-sm">{children}</div>
 }
 
 /** As high as two sections, so that little moves when they arrive. */
