@@ -90,6 +90,36 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
+  'what stands at the right of each row is in columns, whatever a row lacks',
+  async () => {
+    await page.route(/\/v1\/inbox(\?|$)/, async (route) => {
+      const reply = await route.fetch()
+      if (!reply.headers()['content-type']?.includes('json')) return route.fulfill({ response: reply })
+      const answer = (await reply.json()) as { items: object[] }
+      const items = answer.items.map((item, at) => ({
+        ...item,
+        ...(at === 0 ? { author: null, session: null } : {}),
+        updated_at: new Date(Date.now() - (at === 1 ? 11 * 60_000 : 0)).toISOString(),
+      }))
+      await route.fulfill({ response: reply, json: { ...answer, items } })
+    })
+    await page.reload()
+    await page.getByRole('listitem').getByText('11 minutes ago').waitFor()
+    for (const part of ['time', 'i:last-child']) {
+      const ends = await page
+        .locator(`main li ${part}`)
+        .evaluateAll((all) => all.map((each) => Math.round(each.getBoundingClientRect().right)))
+      expect(ends).toHaveLength(3)
+      expect([part, new Set(ends).size]).toEqual([part, 1])
+    }
+    await page.unrouteAll({ behavior: 'wait' })
+    await page.reload()
+    await row(alpha).waitFor()
+  },
+  120_000,
+)
+
+test.skipIf(!browserPath)(
   'marks as done by key, undoes it, and shows it again after new commits',
   async () => {
     await page.keyboard.press('j')

@@ -369,6 +369,16 @@ test.skipIf(!browserPath)(
     const levelOf = async (label: string) => (await page.getByText(label, { exact: true }).first().boundingBox())!.y
     await page.getByText('What it is for').waitFor(slow)
     expect(await levelOf('Name')).toBe(await levelOf('Expires'))
+    // On a phone the button of a row stays beside its name.
+    const long = 'pulls from the machines that build the packages'
+    await server.send('POST', '/v1/accounts/tokens', { name: long })
+    await page.reload()
+    await page.setViewportSize({ width: 390, height: 844 })
+    const shown = (await page.getByText(long, { exact: true }).boundingBox(slow))!
+    const revoke = (await page.getByRole('button', { name: `Revoke ${long}` }).boundingBox())!
+    expect(revoke.x).toBeGreaterThanOrEqual(shown.x + shown.width)
+    expect(revoke.y).toBeLessThan(shown.y + shown.height)
+    await page.setViewportSize({ width: 1440, height: 900 })
     await page.goto(`${server.url}/account/profile`)
     const save = page.getByRole('button', { name: 'Save password' })
     await save.and(page.locator('[aria-disabled]')).waitFor(slow)

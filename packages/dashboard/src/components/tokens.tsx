@@ -1,7 +1,7 @@
 import type { QueryKey, UseQueryOptions } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import type { Token } from '../pages/account/queries.ts'
-import { Card, Empty, Notice, Row, Rows } from '../ui/layout.tsx'
+import { Card, Empty, Notice, Row, rowFacts, Rows } from '../ui/layout.tsx'
 import { Command, Time } from '../ui/text.tsx'
 import { Input, Select, useFields } from '../ui/form.tsx'
 import { ConfirmButton } from './confirm-button.tsx'
@@ -94,11 +94,11 @@ function TokenRow({
 }: { token: Token; session: ReactNode } & Required<Pick<TokensOf<never>, 'revoke' | 'refusal'>>) {
   return (
     <Row>
-      <span className="min-w-0 flex-1 basis-40">
+      <span className="min-w-0 flex-1 sm:basis-40">
         <span className="font-medium">{token.name}</span>
         {session !== null && <span className="block text-sm text-dim">used by {session}</span>}
       </span>
-      <span className="text-sm text-dim">
+      <span className={rowFacts}>
         {token.last_used_at === null ? 'never used' : <>used {<Time at={token.last_used_at} />}</>}
         {token.expires_at !== null && <> · expires {<Time at={token.expires_at} />}</>} · created{' '}
         <Time at={token.created_at} />

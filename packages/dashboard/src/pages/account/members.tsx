@@ -105,11 +105,11 @@ function MemberRow({
 }) {
   return (
     <Row>
-      <span className="min-w-40 flex-1">
+      <span className="min-w-0 flex-1 basis-full wrap-anywhere sm:basis-40">
         <span className="font-medium">{member.name}</span>
         <span className="block text-sm text-dim">{member.email ?? 'No email address'}</span>
       </span>
-      <span className="text-sm text-dim">
+      <span className="min-w-0 flex-1 text-sm text-dim sm:flex-none">
         joined <Time at={member.created_at} />
       </span>
       <select

@@ -66,14 +66,16 @@ function ActiveSignIns() {
           <Rows label="Sign-ins">
             {list.map((each) => (
               <Row key={each.dashboard_session_id}>
-                <span className="min-w-0 grow basis-56">
+                <span className="min-w-0 grow basis-full sm:basis-56">
                   <Browser userAgent={each.user_agent} />
                   <span className="block text-sm text-dim">
                     {each.address ?? 'Unknown address'} · by{' '}
                     {each.began_by === 'oidc' ? 'single sign-on' : each.began_by}
                   </span>
                 </span>
-                <Time at={each.last_used_at ?? each.created_at} />
+                <span className="max-sm:flex-1">
+                  <Time at={each.last_used_at ?? each.created_at} />
+                </span>
                 {each.current ? (
                   <Badge tone="accent">this browser</Badge>
                 ) : (

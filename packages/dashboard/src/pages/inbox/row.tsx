@@ -74,14 +74,18 @@ export function InboxRow({ item, isSelected, isSnoozing, link, ...on }: RowProps
         {additions !== null && deletions !== null && <Stat additions={additions} deletions={deletions} />}
         {session !== null ? (
           <Avatar name={session.name} of="agent" />
+        ) : author !== null ? (
+          <Avatar name={author} of="person" />
         ) : (
-          author !== null && <Avatar name={author} of="person" />
+          <span className="size-5 flex-none max-lg:hidden" />
         )}
-        <span className="min-w-20 lg:text-right">
+        <span className="lg:w-28 lg:flex-none lg:text-right">
           <Time at={item.updated_at} />
         </span>
         {/* The buttons take its place. */}
-        <span className="w-20 text-dim group-focus-within:invisible group-hover:invisible max-lg:hidden">{action}</span>
+        <span className="w-20 flex-none text-dim group-focus-within:invisible group-hover:invisible max-lg:hidden">
+          {action}
+        </span>
       </div>
       <div className="relative z-10 flex gap-1 max-lg:col-start-2 max-lg:row-start-2 lg:absolute lg:right-4 lg:bg-selected lg:opacity-0 lg:group-focus-within:opacity-100 lg:group-hover:opacity-100">
         {on.onRestore === null ? (
