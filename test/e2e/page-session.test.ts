@@ -158,6 +158,30 @@ test.skipIf(!browserPath)('a stopped session offers its unfinished work in one b
   expect(complaints).toEqual([])
 })
 
+test.skipIf(!browserPath)(
+  'a failed session says why in one sentence, with one action below what else is known',
+  async () => {
+    const { page, server, complaints } = story
+    const ends = await server.json<{ project_id: string; slug: string }>(['projects', 'create', '--name', 'Ends'])
+    const dir = join(server.env['SVC_DATA_DIR']!, 'repositories', `${ends.project_id}.git`)
+    const command = '[runtime]\ncommand = ["sh", "-c", "echo no license here; exit 3"]\n'
+    await commit({ dir, remote: null }, 'main', { 'svc.toml': `svc_version = 1\n${command}` })
+    const { session_id: id } = await server.json<{ session_id: string }>([
+      ...['sessions', 'new', '--no-wait', '--name', 'Nightly update', '--project', ends.project_id],
+    ])
+    await page.goto(`${server.url}/projects/${ends.slug}/sessions/${id}`)
+    const banner = page.getByRole('alert').filter({ hasText: 'no license here' })
+    const [why, more] = [banner.getByText(/exit code 3/), banner.getByText('no license here')]
+    await more.waitFor(slow)
+    expect(await why.textContent()).toMatch(/^[^.]+\.$/)
+    const sizeOf = (text: Locator) => text.evaluate((element) => parseFloat(getComputedStyle(element).fontSize))
+    expect(await sizeOf(why)).toBeGreaterThan(await sizeOf(more))
+    expect(await banner.getByRole('button').allTextContents()).toEqual(['Restart session'])
+    await look(page, 'failed')
+    expect(complaints).toEqual([])
+  },
+)
+
 test.skipIf(!browserPath)('work that cannot be saved is lost only when a person says so', async () => {
   const { page } = story
   const id = await start(write('/workspace/NOTES.md', 'Not pushed.\n'), 'git status --short')

@@ -21,7 +21,7 @@ export function Banner({ session, busy }: { session: Session; busy: boolean }) {
   if (unfinished !== null && !isStarting) return <Unfinished session={session} saved={unfinished} recover={recover} />
   if (session.branch_deleted_at != null && status === 'stopped')
     return <BranchDeleted session={session} at={session.branch_deleted_at} />
-  if (error !== null) return <Notice tone="neutral" title={error} />
+  if (error !== null) return <Ended error={error} />
   // The conversation has the reason of a failed turn, too.
   const isPending = refresh !== null && (refresh.status !== 'done' || refresh.needs_restart.length > 0)
   if (status === 'running' && isPending) return <Refreshed refresh={refresh} />
@@ -33,6 +33,15 @@ export function Banner({ session, busy }: { session: Session; busy: boolean }) {
     )
   if (recover.isSuccess && status === 'running') return <Restored />
   return status === 'running' && refresh !== null ? <Refreshed refresh={refresh} /> : null
+}
+
+function Ended({ error }: { error: string }) {
+  const [reason, details] = reasonOf(error)
+  return (
+    <Notice tone="neutral" title={reason ?? error}>
+      {details === '' ? null : <Details>{details}</Details>}
+    </Notice>
+  )
 }
 
 function Restored() {
@@ -74,16 +83,29 @@ function isStillApplied({ status, sandbox, created_at: at }: Session, saved: Unf
   return saved?.generation === 0 && sandbox?.generation === 1 && Date.now() - Date.parse(at) < applyMs
 }
 
+/** Why, in one sentence; what else is known; and what to do next, with its one action. */
 function Failed({ session, unfinished }: { session: Session; unfinished: Saved | null }) {
+  const [reason, details] = reasonOf(session.error)
   return (
-    <Notice tone="bad" title={session.error ?? 'The session failed'} action={<Restart session={session} />}>
+    <Notice tone="bad" title={reason ?? 'The session failed'} action={<Restart session={session} />}>
+      <Details>{details}</Details>
       <p>
-        Restart the session or send a prompt. It starts again from{' '}
+        Restart it or send a prompt to start again from{' '}
         {session.branch_deleted_at == null ? 'its branch' : `${session.base_ref}, since its merged branch was deleted`}.
+        {unfinished !== null && ` ${amountOf(unfinished)} saved: restore the work after the restart.`}
       </p>
-      {unfinished !== null && <p>{amountOf(unfinished)} saved. You can restore the work after the restart.</p>}
     </Notice>
   )
+}
+
+/** The reason of the service, as its first sentence and the rest. */
+function reasonOf(error: string | null): [reason: string | null, details: string] {
+  const [reason, ...details] = error?.split(/(?<=[.!?]) +/) ?? []
+  return [reason ?? null, details.join(' ')]
+}
+
+function Details({ children }: { children: string }) {
+  return children === '' ? null : <p className="line-clamp-4 wrap-anywhere text-dim">{withCode(children)}</p>
 }
 
 function Restart({ session }: { session: Session }) {
@@ -116,7 +138,6 @@ function Unfinished({ session, saved, recover }: { session: Session; saved: Save
       title={`Unfinished work saved: ${amountOf(saved)}`}
       action={isRunning && <Button action={recover}>Restore work</Button>}
     >
-      {session.error !== null && <p>{withCode(session.error)}</p>}
       <p>
         Saved <Time at={saved.saved_at} />, but not on any branch.{' '}
         {isRunning
@@ -125,10 +146,11 @@ function Unfinished({ session, saved, recover }: { session: Session; saved: Save
             ? 'The next start puts it back into the work tree.'
             : 'Restart the session to restore it there.'}
       </p>
+      <Details>{session.error ?? ''}</Details>
       <details className="mt-1">
         <summary className="cursor-pointer">Get it into your clone</summary>
         <div className="mt-1">
-          <Command>{`svc sessions recover ${session.session_id}`}</Command>
+          <Command>{`svc sessions recover ${session.session_id.slice(0, 8)}`}</Command>
         </div>
       </details>
       {recover.isError && <Failure error={recover.error} />}
