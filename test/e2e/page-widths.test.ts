@@ -56,11 +56,16 @@ test.skipIf(!browserPath)(
         action: 'change_request.description',
       }
       const address = { address: '2001:0db8:85a3:0000:0000:8a2e:0370:7334' }
-      await route.fulfill({ response: reply, json: [agents, { ...row, ...address }, ...rows] })
+      // The event that revokes a token has only its id.
+      const token = { object_type: 'token', object_id: crypto.randomUUID(), object_name: null, project_id: null }
+      const revoked = { ...row, ...token, event_id: -2, action: 'token.revoke', before: null, after: null }
+      const made = { ...revoked, event_id: -1, action: 'token.create', after: { name: 'build server' } }
+      await route.fulfill({ response: reply, json: [agents, revoked, made, { ...row, ...address }, ...rows] })
     })
     await page.goto(`${server.url}/account/audit`)
     const log = page.getByRole('region', { name: 'Audit log' })
     await log.getByText(`Agent in ${name}`).waitFor(slow)
+    await log.getByRole('row').filter({ hasText: 'token.revoke' }).getByText('build server').waitFor(slow)
     for (const width of [390, 1024, 1280, 1440]) {
       await page.setViewportSize({ width, height: 900 })
       await expectItFits(page)

@@ -6,6 +6,7 @@ import type { Member } from '../account/queries.ts'
 import type { Project } from '../projects/queries.ts'
 import { Time } from '../../ui/text.tsx'
 import { changes } from './changes.ts'
+import { namesIn } from './names.ts'
 import { ChangeRequestLink, linkClass, SessionLink } from '../../components/links.tsx'
 
 type ProjectPage = (typeof projectPages)[number]['to']
@@ -13,6 +14,8 @@ type ProjectPage = (typeof projectPages)[number]['to']
 interface Known {
   people: readonly Member[]
   projects: readonly Project[]
+  /** By the ids of objects. */
+  names: ReadonlyMap<string, string>
 }
 
 /** On a wide screen. On others a row is a few lines without columns. */
@@ -30,7 +33,8 @@ const columns = [
 ] as const
 
 /** Lists changes with their actors and the values before and after. */
-export function AuditTable({ events, ...known }: { events: readonly AuditEvent[] } & Known) {
+export function AuditTable({ events, ...lists }: { events: readonly AuditEvent[] } & Omit<Known, 'names'>) {
+  const known = { ...lists, names: namesIn(events) }
   return (
     <div className="overflow-x-auto" tabIndex={0} role="region" aria-label="Audit log">
       <table className="w-full text-sm max-xl:block xl:table-fixed">
@@ -87,7 +91,7 @@ function Action({ name }: { name: string }) {
 }
 
 /** A user, or who acted for them: an agent in its session, or the service. */
-function Who({ event, people, projects }: { event: AuditEvent } & Known) {
+function Who({ event, people, projects }: { event: AuditEvent } & Omit<Known, 'names'>) {
   const name = people.find(({ user_id }) => user_id === event.actor_user_id)?.name ?? null
   if (event.session_id === null && event.actor_kind === 'user') return name ?? 'Former member'
   return (
@@ -113,11 +117,11 @@ function Agent({ id, name, project }: { id: string; name: string | null | undefi
   )
 }
 
-function Of({ event, people, projects }: { event: AuditEvent } & Known) {
+function Of({ event, people, projects, names }: { event: AuditEvent } & Known) {
   const project = projectOf(event, projects)
   return (
     <>
-      <ObjectLink event={event} people={people} project={project} />
+      <ObjectLink event={event} people={people} project={project} known={names.get(event.object_id) ?? null} />
       {project !== undefined && event.object_type !== 'project' && (
         <span className="block text-dim">{project.name}</span>
       )}
@@ -135,23 +139,25 @@ function ObjectLink({
   event: { object_type: type, object_id: id, object_name: name, object_number: number },
   people,
   project,
+  known,
 }: {
   event: AuditEvent
   people: Known['people']
   project: Project | undefined
+  known: string | null
 }) {
-  const short = isUuid.test(id) ? id.slice(0, 8) : id
+  const label = isUuid.test(id) ? (known ?? `${type.replaceAll('_', ' ')} ${id.slice(0, 8)}`) : id
   if (type === 'user' || type === 'invitation') {
     const person = people.find(({ user_id }) => user_id === id)
     return (
       <Link to={paths.members} className={linkClass} title={id}>
-        {person?.name ?? `${type} ${short}`}
+        {person?.name ?? label}
       </Link>
     )
   }
   const plain = (
-    <span className="font-mono" title={id}>
-      {short}
+    <span className={known === null ? 'font-mono' : ''} title={id}>
+      {label}
     </span>
   )
   if (project === undefined) return plain
@@ -171,7 +177,7 @@ function ObjectLink({
   if (type === 'session' && name !== null)
     return (
       <SessionLink project={slug} sessionId={id} className={named} title={name ?? id}>
-        {name ?? `session ${short}`}
+        {label}
       </SessionLink>
     )
   if (type === 'commit')
@@ -183,8 +189,13 @@ function ObjectLink({
   const page = pageOf[type]
   if (page === undefined) return plain
   return (
-    <Link to={page} params={{ project: slug }} className={`font-mono ${linkClass}`} title={id}>
-      {name ?? short}
+    <Link
+      to={page}
+      params={{ project: slug }}
+      className={known === null ? `font-mono ${linkClass}` : linkClass}
+      title={id}
+    >
+      {label}
     </Link>
   )
 }
