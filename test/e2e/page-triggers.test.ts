@@ -68,3 +68,29 @@ test.skipIf(!browserPath)(
   },
   180_000,
 )
+
+test.skipIf(!browserPath)(
+  'the effects of a change request show the next times in the zone of the trigger',
+  async () => {
+    const { page, server, complaints } = story
+    await git(clone, 'checkout', '--quiet', '-B', 'earlier', 'origin/main')
+    await git(clone, 'pull', '--quiet', 'origin', 'main')
+    const manifest = await Bun.file(join(clone, 'svc.toml')).text()
+    const zone = 'timezone = "America/New_York"\n'
+    await Bun.write(join(clone, 'svc.toml'), manifest.replace('cron = "0 3 * * *"\n', `cron = "0 2 * * *"\n${zone}`))
+    await git(clone, 'commit', '--quiet', '-am', 'Run it earlier')
+    await git(clone, 'push', '--quiet', 'origin', 'earlier')
+    const { number } = await server.json<{ number: number }>([
+      ...['cr', 'open', '--title', 'Run it earlier', '--head', 'earlier', '--project', project.project_id],
+    ])
+    await page.setViewportSize({ width: 1440, height: 900 })
+    await page.goto(`${server.url}/projects/${project.slug}/change-requests/${number}`)
+    const next = page.getByRole('list', { name: 'Effects of landing' }).getByText(/^Next: /)
+    await next
+      .getByText(/02:00 E[SD]T/)
+      .first()
+      .waitFor(slow)
+    expect(complaints).toEqual([])
+  },
+  180_000,
+)

@@ -3580,6 +3580,8 @@ export interface components {
             }[];
             /** @description The next three times of a trigger that is on after the merge. */
             next_fire_at: string[];
+            /** @description Of its schedule, if there are next times. Older servers omit it. */
+            timezone?: string;
             /** @description What a person should confirm before the merge, such as a secret that goes to a new host. */
             confirm: string[];
         };

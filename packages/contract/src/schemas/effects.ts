@@ -18,6 +18,7 @@ const effectDetail = named('EffectDetail', {
     .array(z.object({ field: z.string(), before: z.string().nullable(), after: z.string().nullable() }))
     .describe('What differs, as texts. `before` is null for what is new, `after` for what is removed.'),
   next_fire_at: z.array(timestamp).describe('The next three times of a trigger that is on after the merge.'),
+  timezone: z.string().optional().describe('Of its schedule, if there are next times. Older servers omit it.'),
   confirm: z
     .array(z.string())
     .describe('What a person should confirm before the merge, such as a secret that goes to a new host.'),

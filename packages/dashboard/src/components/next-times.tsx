@@ -17,7 +17,7 @@ export function NextTimes({
     <p className={`text-dim ${className}`}>
       Next: <Time at={first} />
       {times.map((at) => (
-        <time key={at} dateTime={at} title={new Date(at).toString()}>
+        <time key={at} dateTime={at} title={`Your time: ${new Date(at).toString()}`}>
           , {new Date(at).toLocaleString('en-US', { ...parts, timeZone })}
         </time>
       ))}

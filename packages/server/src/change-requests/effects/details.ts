@@ -35,7 +35,8 @@ export function effectDetails(
       )
       const slots = is?.enabled === true && is.type === 'cron' ? slotsAfter(is, now, nextTimesShown) : []
       const one = detail({ kind: 'trigger', name: slug, change }, was, is)
-      return { ...one, next_fire_at: slots.map((at) => at.toISOString()) }
+      if (is === undefined || slots.length === 0) return one
+      return { ...one, next_fire_at: slots.map((at) => at.toISOString()), timezone: is.timezone }
     }),
     ...effects.apps.map(({ slug, change }) => {
       const [was, is] = pair(

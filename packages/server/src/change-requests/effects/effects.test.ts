@@ -186,6 +186,8 @@ describe('the effects of a change request', () => {
     )
     const times = details[0]!.next_fire_at.map((at) => new Date(at).getTime())
     expect(times).toHaveLength(3)
+    // The zone of the schedule, which is not that of a reader.
+    expect(details.map(({ timezone }) => timezone)).toEqual(['Europe/Zagreb', undefined, undefined, undefined])
     expect([times[1]! - times[0]!, times[2]! - times[1]!]).toEqual([7_200_000, 7_200_000])
   })
 

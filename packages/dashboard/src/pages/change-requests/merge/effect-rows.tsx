@@ -43,7 +43,7 @@ export function EffectRows({
           <div className="min-w-0">
             <Headline of={detail} sentence={sentences.find((each) => isAbout(each, detail))} />
             {detail.fields.length > 0 && <Fields of={detail} />}
-            <NextTimes of={detail.next_fire_at} className="text-xs" />
+            <NextTimes of={detail.next_fire_at} timeZone={detail.timezone} className="text-xs" />
             {landing !== undefined &&
               detail.confirm.map((text) => <Confirm key={text} text={text} landing={landing} />)}
           </div>
