@@ -109,8 +109,8 @@ test.skipIf(!browserPath)(
     expect(await page.getByRole('main').getByText('`').count()).toBe(0)
     const boxOf = async (title: string) =>
       (await page.getByRole('main').getByRole('status').filter({ hasText: title }).boundingBox())!
-    await page.getByText('Created in your name since your last visit').waitFor(slow)
-    const [first, second] = [await boxOf('This server was restored'), await boxOf('Created in your name')]
+    await page.getByText('New access in your name').waitFor(slow)
+    const [first, second] = [await boxOf('This server was restored'), await boxOf('New access in your name')]
     expect(second.y - first.y - first.height).toBe(8)
     // On a phone the number follows the last word of a long title.
     await page.setViewportSize({ width: 390, height: 844 })
@@ -301,7 +301,7 @@ test.skipIf(!browserPath)(
     expect(await end.evaluate((gap) => getComputedStyle(gap, '::after').content)).toBe('"End of file"')
     expect(await end.isVisible()).toBe(true)
 
-    const notice = page.getByText('Created in your name since your last visit')
+    const notice = page.getByText('New access in your name')
     const panel = page.getByRole('complementary', { name: 'Landing' })
     const filter = page.getByRole('searchbox', { name: 'Filter files' })
     const bottomOf = async (part: typeof panel) => {

@@ -1,7 +1,10 @@
 import { useIsFetching, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
+import { Link } from '@tanstack/react-router'
+import { linkClass } from '../links.tsx'
 import { useSend } from '../requests.tsx'
 import { notices, type SecurityNotice } from '../../pages/account/queries.ts'
+import { paths } from '../../paths.ts'
 import { Button } from '../../ui/form.tsx'
 import { Notice } from '../../ui/layout.tsx'
 import { Time } from '../../ui/text.tsx'
@@ -18,7 +21,7 @@ export function Notices() {
   return (
     <Notice
       tone="warn"
-      title="Created in your name since your last visit"
+      title="New access in your name"
       action={
         <Button busy={dismiss.isPending} onClick={() => dismiss.mutate({ up_to: newest.notice_id })}>
           Dismiss
@@ -34,7 +37,21 @@ export function Notices() {
           </li>
         ))}
       </ul>
-      <p>If this wasn't you, revoke these tokens and invitations and change your password.</p>
+      <p>
+        If this was you, dismiss it. If this wasn't you, revoke it under{' '}
+        <Link to={paths.tokens} className={linkClass}>
+          Tokens
+        </Link>{' '}
+        or{' '}
+        <Link to={paths.members} className={linkClass}>
+          Members
+        </Link>
+        , and{' '}
+        <Link to={paths.profile} className={linkClass}>
+          change your password
+        </Link>
+        .
+      </p>
     </Notice>
   )
 }
