@@ -111,7 +111,7 @@ test.skipIf(!browserPath)(
     const needed = page.getByRole('list', { name: 'Answer' })
     await needed.getByText('permission', { exact: true }).waitFor()
     await page.goto(`${server.url}/projects/asking/sessions`)
-    await page.getByRole('list', { name: 'Sessions' }).getByText('Waiting for you').waitFor()
+    await page.getByRole('list', { name: 'Sessions' }).getByText('waiting for you').waitFor()
     await page.goto(`${server.url}/projects/asking/sessions/${session}`)
     const waiting = page.getByRole('list', { name: 'Questions from the agent' })
     await waiting.getByText('The agent asks for permission: Run a command').waitFor()

@@ -41,7 +41,7 @@ function ChangeRequestStatus({ cr }: { cr: Pick<ChangeRequest, 'status' | 'metad
 }
 
 const sessionTones: Record<string, Tone> = {
-  ...{ running: 'good', 'Waiting for you': 'warn', 'ready for review': 'merged' },
+  ...{ running: 'good', 'waiting for you': 'warn', 'ready for review': 'merged' },
   ...{ provisioning: 'accent', failed: 'bad' },
 }
 
@@ -62,7 +62,7 @@ export function SessionStatus({
   /** The idle agent sleeps until the next prompt. */
   isAsleep?: boolean
 }) {
-  const word = waitingFor === 'person' ? 'Waiting for you' : wordOf(status, { isBusy, isProposed, isAsleep })
+  const word = waitingFor === 'person' ? 'waiting for you' : wordOf(status, { isBusy, isProposed, isAsleep })
   return <Badge tone={sessionTones[word] ?? 'neutral'}>{word}</Badge>
 }
 
