@@ -379,6 +379,8 @@ test.skipIf(!browserPath)(
     await server.send('POST', '/v1/accounts/tokens', { name: long })
     await page.reload()
     await page.setViewportSize({ width: 390, height: 844 })
+    // It moves what is below it.
+    await page.getByText('New access in your name').waitFor(slow)
     const shown = (await page.getByText(long, { exact: true }).boundingBox(slow))!
     const revoke = (await page.getByRole('button', { name: `Revoke ${long}` }).boundingBox())!
     expect(revoke.x).toBeGreaterThanOrEqual(shown.x + shown.width)

@@ -28,15 +28,13 @@ export function Notices() {
         </Button>
       }
     >
-      <ul>
-        {data.notices.map((each) => (
-          <li key={each.notice_id}>
-            {sentence(each)} <Time at={each.at} />
-            {each.address !== null && `, from ${each.address}`}
-            {each.token_name !== null && `, with the token “${each.token_name}”`}
-          </li>
-        ))}
-      </ul>
+      <List of={data.notices.slice(0, shownMax)} />
+      {data.notices.length > shownMax && (
+        <details>
+          <summary className="cursor-pointer">Show {data.notices.length - shownMax} more</summary>
+          <List of={data.notices.slice(shownMax)} />
+        </details>
+      )}
       <p>
         If this was you, dismiss it. If this wasn't you, revoke it under{' '}
         <Link to={paths.tokens} className={linkClass}>
@@ -53,6 +51,23 @@ export function Notices() {
         .
       </p>
     </Notice>
+  )
+}
+
+/** They are above every page, so the rest is folded. */
+const shownMax = 2
+
+function List({ of: listed }: { of: readonly SecurityNotice[] }) {
+  return (
+    <ul>
+      {listed.map((each) => (
+        <li key={each.notice_id}>
+          {sentence(each)} <Time at={each.at} />
+          {each.address !== null && `, from ${each.address}`}
+          {each.token_name !== null && `, with the token “${each.token_name}”`}
+        </li>
+      ))}
+    </ul>
   )
 }
 

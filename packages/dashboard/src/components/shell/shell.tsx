@@ -73,7 +73,7 @@ export function Shell() {
             </div>
           )}
         >
-          <div ref={aboveThePage} className="flex flex-col gap-2 px-4 pt-4 empty:hidden md:px-6">
+          <div ref={aboveThePage} className="flex flex-col gap-2 border-b border-line px-4 py-4 empty:hidden md:px-6">
             <Reconnecting />
             <SignInEnded />
             <Held />
