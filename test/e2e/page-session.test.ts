@@ -81,6 +81,19 @@ test.skipIf(!browserPath)('a working session shows its calls, its plan and its c
   await page.getByRole('button', { name: 'Stop turn' }).waitFor()
   await look(page, 'working')
 
+  // On a tablet the name and the state have room beside the actions.
+  await page.setViewportSize({ width: 834, height: 900 })
+  const [name, state, files] = await Promise.all(
+    [
+      page.getByRole('heading', { name: 'Release 2.4' }),
+      page.getByRole('main').getByText('running', { exact: true }).first(),
+      page.getByRole('main').getByRole('link', { name: 'Files', exact: true }),
+    ].map(async (part) => (await part.boundingBox(slow))!),
+  )
+  expect(name!.width).toBeGreaterThan(60)
+  expect(name!.x + name!.width).toBeLessThanOrEqual(state!.x)
+  expect(state!.x + state!.width).toBeLessThanOrEqual(files!.x)
+
   // On a phone the panel follows the conversation, which the page opens at the end of.
   await page.setViewportSize({ width: 360, height: 740 })
   await page.reload()

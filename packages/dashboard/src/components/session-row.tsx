@@ -64,11 +64,10 @@ export function SessionRow({
         </ChangeRequestLink>
       )}
       {children !== undefined && <span className="min-w-0 text-sm text-dim">{children}</span>}
-      <span className="flex items-center gap-1.5 text-sm text-dim">
+      <span className="flex items-center gap-1.5 text-sm text-dim max-sm:w-full">
         <Avatar name={session.agent_name} of="agent" />
-        {session.agent_name}
+        {session.agent_name} · <Time at={session.last_active_at} />
       </span>
-      <Time at={session.last_active_at} />
     </Row>
   )
 }

@@ -94,7 +94,7 @@ function TokenRow({
 }: { token: Token; session: ReactNode } & Required<Pick<TokensOf<never>, 'revoke' | 'refusal'>>) {
   return (
     <Row>
-      <span className="min-w-0 flex-1 sm:basis-40">
+      <span className="min-w-0 flex-1 lg:basis-40">
         <span className="font-medium">{token.name}</span>
         {session !== null && <span className="block text-sm text-dim">used by {session}</span>}
       </span>

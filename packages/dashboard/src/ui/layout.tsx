@@ -137,8 +137,8 @@ export function Row({ children }: { children: ReactNode }) {
   return <li className={rowClass}>{children}</li>
 }
 
-/** Of a row with buttons: on a phone they stay beside its name, and this is below both. */
-export const rowFacts = 'text-sm text-dim max-sm:order-last max-sm:w-full'
+/** Of a row with buttons: on a narrow screen they stay beside its name, and this is below both. */
+export const rowFacts = 'text-sm text-dim max-lg:order-last max-lg:w-full'
 
 /** An empty list. `command` creates its first item. */
 export function Empty({ children, command }: { children: ReactNode; command?: string }) {

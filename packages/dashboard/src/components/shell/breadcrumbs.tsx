@@ -59,7 +59,7 @@ function InProject({ project_id: projectId, account_id: accountId, slug, name }:
     )
   const hasHeading = number === undefined && part === undefined && app === undefined
   return (
-    <nav aria-label="Breadcrumbs" className={hasHeading ? 'min-w-0 max-sm:hidden' : 'min-w-0'}>
+    <nav aria-label="Breadcrumbs" className={`min-w-0 ${hasHeading ? hiddenOn(sessionId !== undefined) : ''}`}>
       <ol className="flex min-w-0 items-center text-sm text-faint">
         {crumbs.map((crumb, at) => (
           <li key={at} className={`flex min-w-0 items-center ${at === 0 ? 'max-sm:hidden' : ''}`}>
@@ -76,6 +76,9 @@ function InProject({ project_id: projectId, account_id: accountId, slug, name }:
     </nav>
   )
 }
+
+/** The sidebar names the project and the page as well, and the actions of a session need the room. */
+const hiddenOn = (isSession: boolean) => (isSession ? 'max-lg:hidden' : 'max-sm:hidden')
 
 function Slash({ isHiddenOnPhone = false }: { isHiddenOnPhone?: boolean }) {
   return (

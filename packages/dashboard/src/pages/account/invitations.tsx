@@ -23,14 +23,14 @@ export function Invitations({ accountId }: { accountId: string }) {
       <Rows label="Invitations">
         {data.invitations.map(({ invitation_id: id, email, role, invited_by, expires_at, has_link }) => (
           <Row key={id}>
-            <span className="min-w-0 flex-1 basis-full wrap-anywhere sm:basis-40">
+            <span className="min-w-0 flex-1 basis-full wrap-anywhere lg:basis-40">
               <span className="font-medium">{email}</span>
               <span className="block text-sm text-dim">
                 {role}
                 {invited_by !== null && ` · invited by ${invited_by.name}`}
               </span>
             </span>
-            <span className="min-w-0 flex-1 text-sm text-dim sm:flex-none">
+            <span className="min-w-0 flex-1 text-sm text-dim lg:flex-none">
               expires <Time at={expires_at} />
             </span>
             <Button kind="quiet" aria-label={`Create link for ${email}`} onClick={() => link.mutate(id)}>

@@ -107,14 +107,13 @@ function MemberRow({
     <Row>
       <span className="min-w-0 flex-1 basis-full wrap-anywhere sm:basis-40">
         <span className="font-medium">{member.name}</span>
-        <span className="block text-sm text-dim">{member.email ?? 'No email address'}</span>
-      </span>
-      <span className="min-w-0 flex-1 text-sm text-dim sm:flex-none">
-        joined <Time at={member.created_at} />
+        <span className="block text-sm text-dim">
+          {member.email ?? 'No email address'} · joined <Time at={member.created_at} />
+        </span>
       </span>
       <select
         aria-label={`Role of ${member.name}`}
-        className={fieldClass}
+        className={`${fieldClass} max-sm:flex-1`}
         value={member.role}
         disabled={refusal !== null}
         title={refusal ?? undefined}

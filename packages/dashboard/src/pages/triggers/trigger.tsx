@@ -9,7 +9,7 @@ import { useWriteRefusal } from '../../components/role.ts'
 import { trigger, type Trigger } from './queries.ts'
 import { Badge, Command, Time, withCode } from '../../ui/text.tsx'
 import { Button } from '../../ui/form.tsx'
-import { Card, Empty, Notice, Row, Rows } from '../../ui/layout.tsx'
+import { Card, Empty, Notice, Row, rowFacts, Rows } from '../../ui/layout.tsx'
 import { ChangeRequestLink, SessionLink } from '../../components/links.tsx'
 import { sessions } from '../sessions/queries.ts'
 import { paths } from '../../paths.ts'
@@ -75,7 +75,9 @@ export function TriggerCard({ trigger: each }: { trigger: Trigger }) {
           </p>
         </details>
       </div>
-      <Slots slug={each.slug} />
+      <div className="border-t border-line">
+        <Slots slug={each.slug} />
+      </div>
     </Card>
   )
 }
@@ -124,11 +126,10 @@ function Slots({ slug }: { slug: string }) {
                   <p className="text-bad">{withCode(slot.reason)}</p>
                 )}
               </span>
-              <span className="text-sm text-dim">
+              <span className={rowFacts}>
                 {kinds[slot.kind]}
-                {slot.caught_up && ' · late, after a missed run'}
+                {slot.caught_up && ' · late, after a missed run'} · <Time at={slot.due_at} />
               </span>
-              <Time at={slot.due_at} />
             </Row>
           ))}
         </Rows>

@@ -75,6 +75,7 @@ function CreateWebhook() {
         >
           <Input
             label="URL"
+            wide
             type="url"
             hint="The server sends each event there with POST."
             placeholder="https://example.com/hooks/svc"

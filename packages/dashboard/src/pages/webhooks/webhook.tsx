@@ -2,7 +2,7 @@ import { Failure, Read, useSend } from '../../components/requests.tsx'
 import { ConfirmButton } from '../../components/confirm-button.tsx'
 import { Badge, Command, Output, Time, type Tone, withCode } from '../../ui/text.tsx'
 import { Button } from '../../ui/form.tsx'
-import { Card, Notice, Rows } from '../../ui/layout.tsx'
+import { Card, Notice, rowFacts, Rows } from '../../ui/layout.tsx'
 import { deliveries, type Delivery, type Webhook } from './queries.ts'
 
 const tones: Record<Webhook['state'], Tone> = { active: 'good', retrying: 'warn', paused: 'bad' }
@@ -105,13 +105,13 @@ function DeliveryRow({ projectId, webhook, delivery }: { projectId: string; webh
       {again.error !== null && <Failure error={again.error} />}
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
         <Badge tone={deliveryTones[delivery.status]}>{delivery.status}</Badge>
-        <code className="min-w-40 flex-1 font-mono break-all">{name}</code>
-        <span className="text-dim">
+        <code className="min-w-24 flex-1 font-mono break-all">{name}</code>
+        <span className={rowFacts}>
           {delivery.http_status !== null && `${delivery.http_status} · `}
           {delivery.ms !== null && `${delivery.ms} ms · `}
-          {delivery.attempts === 1 ? '1 attempt' : `${delivery.attempts} attempts`}
+          {delivery.attempts === 1 ? '1 attempt' : `${delivery.attempts} attempts`} ·{' '}
+          <Time at={delivery.last_attempt_at ?? delivery.created_at} />
         </span>
-        <Time at={delivery.last_attempt_at ?? delivery.created_at} />
         <Button kind="quiet" aria-label={`Send again: ${name}`} action={again}>
           Send again
         </Button>
