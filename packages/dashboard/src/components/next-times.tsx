@@ -18,7 +18,8 @@ export function NextTimes({
       Next: <Time at={first} />
       {times.map((at) => (
         <time key={at} dateTime={at} title={`Your time: ${new Date(at).toString()}`}>
-          , {new Date(at).toLocaleString('en-US', { ...parts, timeZone })}
+          {' · '}
+          {new Date(at).toLocaleString('en-US', { ...parts, timeZone })}
         </time>
       ))}
     </p>

@@ -18,7 +18,8 @@ const tones: Partial<Record<App['state'] | Deploy['status'], Tone>> = {
 const example = `[[apps]]
 slug = "site"
 build = "npm ci && npm run build"
-command = "npm run serve"  # listens on $PORT; or static_dir = "public"`
+command = "npm run serve"  # listens on $PORT
+# Without a command: static_dir = "public"`
 
 export function AppsPage() {
   return (
@@ -82,17 +83,19 @@ function AppCard({ app }: { app: App }) {
         </p>
         {reason !== null && <p className="break-words text-dim">{withCode(reason)}</p>}
       </div>
-      <Rows label={`Deploys of ${app.slug}`} empty={<Empty>No deploys yet. Press Deploy to start one.</Empty>}>
-        {app.deploys.map((each) => (
-          <DeployRow
-            key={each.deploy_id}
-            app={app}
-            deploy={each}
-            back={{ isPending: back.isPending, mutate: () => back.mutate({ deploy: each.number }) }}
-            refusal={deployRefusal}
-          />
-        ))}
-      </Rows>
+      <div className="border-t border-line">
+        <Rows label={`Deploys of ${app.slug}`} empty={<Empty>No deploys yet. Press Deploy to start one.</Empty>}>
+          {app.deploys.map((each) => (
+            <DeployRow
+              key={each.deploy_id}
+              app={app}
+              deploy={each}
+              back={{ isPending: back.isPending, mutate: () => back.mutate({ deploy: each.number }) }}
+              refusal={deployRefusal}
+            />
+          ))}
+        </Rows>
+      </div>
       <AppLog app={app} path={path} />
     </Card>
   )

@@ -29,7 +29,8 @@ function flat(value: unknown, prefix = ''): Map<string, string> {
 }
 
 function shortened(value: unknown): string {
-  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  const isList = Array.isArray(value) && value.every((item) => typeof item === 'string')
+  const text = typeof value === 'string' ? value : isList ? value.join(', ') : JSON.stringify(value)
   if (/^[0-9a-f]{40,64}$/.test(text)) return text.slice(0, 12)
   if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)) return text.slice(0, 8)
   return text.length <= charsMax ? text : `${text.slice(0, charsMax)}…`

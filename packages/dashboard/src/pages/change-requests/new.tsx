@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { ChangeRequestLink } from '../../components/links.tsx'
 import { Read, SendForm, useSend } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
@@ -8,21 +8,29 @@ import { branches } from '../projects/queries.ts'
 import { sessions } from '../sessions/queries.ts'
 import { changeRequestsOfBranch } from './queries.ts'
 import { Card, Empty, Notice, Page } from '../../ui/layout.tsx'
-import { Input, Select, TextArea, useFields } from '../../ui/form.tsx'
+import { buttonClass, Input, Select, TextArea, useFields } from '../../ui/form.tsx'
 
 const route = getRouteApi('/shell/projects/$project/change-requests/new')
 
 export function NewChangeRequestPage() {
+  const { project_id: projectId, slug } = useProject()
   return (
     <Page narrow title="New change request">
-      <Read query={branches(useProject().project_id)} what="the branches">
+      <Read query={branches(projectId)} what="the branches">
         {({ branches }) =>
           branches.length < 2 ? (
-            <Empty>
-              {branches.length === 0
-                ? 'Nothing to merge yet: this project has no branch. Start a session or push one.'
-                : 'Nothing to merge yet: this project has only one branch. Start a session or push another branch.'}
-            </Empty>
+            <Card>
+              <Empty>
+                <p>
+                  {branches.length === 0
+                    ? 'Nothing to merge yet: this project has no branch. Start a session or push one.'
+                    : 'Nothing to merge yet: this project has only one branch. Start a session or push another branch.'}
+                </p>
+                <Link to={paths.sessions} params={{ project: slug }} className={`${buttonClass('primary')} mt-3`}>
+                  Start a session
+                </Link>
+              </Empty>
+            </Card>
           ) : (
             <OpenForm names={branches.map(({ name }) => name)} />
           )

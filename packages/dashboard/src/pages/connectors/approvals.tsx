@@ -53,7 +53,7 @@ function ApprovalRow({ approval, ofSession }: { approval: Approval; ofSession: b
       <pre
         tabIndex={0}
         aria-label={`Arguments of ${call}`}
-        className="max-h-60 overflow-auto rounded-md border border-line bg-raised p-3 font-mono text-xs whitespace-pre-wrap"
+        className="max-h-60 overflow-auto rounded-md border border-line bg-sunken p-3 font-mono text-xs whitespace-pre-wrap"
       >
         {JSON.stringify(approval.arguments, null, 2)}
       </pre>

@@ -18,7 +18,7 @@ export function ProjectsPage() {
   const open = useQuery(openWork)
   const openIn = new Map(open.data?.map((each) => [each.project_id, each]))
   const newProject = (
-    <Link to={paths.newProject} className={buttonClass()}>
+    <Link to={paths.newProject} className={buttonClass('primary')}>
       New project
     </Link>
   )
@@ -102,6 +102,7 @@ function Counts({ of, slug }: { of: OpenWork; slug: string }) {
     [paths.sessions, of.sessions, 'live session'],
   ] as const
   const shown = parts.filter(([, count]) => count > 0)
+  if (shown.length === 0) return 'No open change requests or live sessions'
   return shown.map(([to, count, noun], at) => (
     <span key={to}>
       {at > 0 && ' · '}

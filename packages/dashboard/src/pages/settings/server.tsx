@@ -6,7 +6,7 @@ import type { ReactNode } from 'react'
 import { Read } from '../../components/requests.tsx'
 import { Card, Page } from '../../ui/layout.tsx'
 import { Meter } from '../../ui/meter.tsx'
-import { Time } from '../../ui/text.tsx'
+import { Time, withCode } from '../../ui/text.tsx'
 import { type Examined, examined, type Server, servers, type Storage, storage } from './queries.ts'
 
 export function ServerPage() {
@@ -64,8 +64,8 @@ function FindingItem({ of: { name, state, says, mend } }: { of: Finding }) {
       <Icon size={16} className={`mt-0.5 flex-none ${tone}`} aria-hidden />
       <div className="min-w-0 wrap-anywhere">
         <span className="sr-only">{word}: </span>
-        <span className="font-medium">{name}</span> <span className="text-dim">{says}</span>
-        {mend !== null && <p className="text-dim">{mend}</p>}
+        <span className="font-medium">{name}</span> <span className="text-dim">{withCode(says)}</span>
+        {mend !== null && <p className="text-dim">{withCode(mend)}</p>}
       </div>
     </li>
   )

@@ -19,7 +19,7 @@ export function Days({ chosen }: { chosen: number }) {
           search={days === defaultDays ? {} : { days }}
           aria-current={days === chosen ? 'true' : undefined}
           activeProps={{}}
-          className={`inline-flex min-h-9 items-center rounded-md px-2.5 text-sm hover:text-text ${days === chosen ? 'bg-hover text-text' : 'text-dim'}`}
+          className={`inline-flex min-h-control items-center rounded-md px-2.5 text-sm hover:text-text ${days === chosen ? 'bg-hover text-text' : 'text-dim'}`}
         >
           {days} days
         </Link>
@@ -39,7 +39,7 @@ export function Totals({ usage: { totals, from, to } }: { usage: Usage }) {
     <section aria-label={`From ${from} to ${to}`} className="flex flex-col gap-2">
       <dl className="grid grid-cols-2 gap-px overflow-hidden rounded-lg border border-line bg-line sm:grid-cols-4">
         {figures.map(([name, value]) => (
-          <div key={name} className="flex flex-col bg-ground px-4 py-3">
+          <div key={name} className="flex flex-col bg-panel px-4 py-3">
             <dt className="text-sm text-dim">{name}</dt>
             <dd className="text-xl font-semibold tabular-nums">{value}</dd>
           </div>

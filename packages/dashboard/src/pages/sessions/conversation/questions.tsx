@@ -51,7 +51,7 @@ function QuestionCard({ session, question, hasKey }: { session: Session; questio
         <pre
           tabIndex={0}
           aria-label={`Details: ${title}`}
-          className="max-h-60 overflow-auto rounded-md border border-edge bg-panel p-3 font-mono text-xs break-words whitespace-pre-wrap"
+          className="max-h-60 overflow-auto rounded-md border border-edge bg-sunken p-3 font-mono text-xs break-words whitespace-pre-wrap"
         >
           {detail}
         </pre>
