@@ -56,7 +56,9 @@ export async function compile(outfile, more = []) {
     '--format=esm',
     '--bytecode',
     '--splitting',
-    '--minify',
+    // Without the identifiers: the log has the name of an error's class in err.type.
+    '--minify-whitespace',
+    '--minify-syntax',
     // Without these flags the program would load .env and bunfig.toml from the current folder.
     '--no-compile-autoload-dotenv',
     '--no-compile-autoload-bunfig',
