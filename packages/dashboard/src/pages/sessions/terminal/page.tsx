@@ -16,64 +16,69 @@ const route = getRouteApi('/shell/projects/$project/sessions/$sessionId/terminal
 
 /** A shell beside the agent, with the same user and work tree. */
 export function TerminalPage() {
-  const { slug } = useProject()
   const { sessionId } = route.useParams()
-  const [ended, setEnded] = useState<TerminalEnded | null>(null)
-  const [opened, setOpened] = useState(1)
-  const back = useRef<HTMLAnchorElement>(null)
   return (
     <ReadSession sessionId={sessionId}>
-      {(session) => (
-        <div className="flex h-page min-h-96 flex-col gap-3">
-          <header className="flex flex-wrap items-center gap-2">
-            <h1 className="text-xl font-semibold">
-              Terminal for{' '}
-              <SessionLink ref={back} project={slug} sessionId={sessionId}>
-                {session.name}
-              </SessionLink>
-            </h1>
-            <SessionStatus
-              status={session.status}
-              isBusy={session.is_busy}
-              waitingFor={session.waiting_for}
-              isAsleep={session.asleep_since != null}
-            />
-          </header>
-          {ended !== null && (
-            <Loss
-              session={session}
-              ended={ended}
-              onOpen={() => {
-                setEnded(null)
-                setOpened(opened + 1)
-              }}
-            />
-          )}
-          {session.status === 'running' || ended !== null ? (
-            <>
-              <Shell
-                key={opened}
-                projectId={session.project_id}
-                sessionId={sessionId}
-                generation={session.sandbox?.generation ?? 0}
-                onEnd={(end) => {
-                  setEnded(end)
-                  void queries.invalidateQueries({ queryKey: ['project', session.project_id, 'sessions', sessionId] })
-                }}
-                onLeave={() => back.current?.focus()}
-              />
-              <p className="text-sm text-dim">
-                The shell runs as the agent's user. Press Ctrl+Shift+↑ to leave the terminal.
-              </p>
-            </>
-          ) : (
-            <Empty>
-              The session is {session.status} and has no sandbox. Restart it or send a prompt to open a terminal.
-            </Empty>
-          )}
-        </div>
-      )}
+      {(session) => <SessionTerminal key={session.session_id} session={session} />}
     </ReadSession>
+  )
+}
+
+function SessionTerminal({ session }: { session: Session }) {
+  const { slug } = useProject()
+  const { session_id: sessionId, project_id: projectId, status, sandbox } = session
+  const [ended, setEnded] = useState<TerminalEnded | null>(null)
+  const [opened, setOpened] = useState(status === 'running' ? 1 : 0)
+  // A shell stays until it has ended by itself: the end of its session may be known here before.
+  if (opened === 0 && status === 'running') setOpened(1)
+  const back = useRef<HTMLAnchorElement>(null)
+  return (
+    <div className="flex h-page min-h-96 flex-col gap-3">
+      <header className="flex flex-wrap items-center gap-2">
+        <h1 className="text-xl font-semibold">
+          Terminal for{' '}
+          <SessionLink ref={back} project={slug} sessionId={sessionId}>
+            {session.name}
+          </SessionLink>
+        </h1>
+        <SessionStatus
+          status={status}
+          isBusy={session.is_busy}
+          waitingFor={session.waiting_for}
+          isAsleep={session.asleep_since != null}
+        />
+      </header>
+      {ended !== null && (
+        <Loss
+          session={session}
+          ended={ended}
+          onOpen={() => {
+            setEnded(null)
+            setOpened(opened + 1)
+          }}
+        />
+      )}
+      {opened > 0 ? (
+        <>
+          <Shell
+            key={opened}
+            projectId={projectId}
+            sessionId={sessionId}
+            generation={sandbox?.generation ?? 0}
+            onEnd={(end) => {
+              setEnded(end)
+              void queries.invalidateQueries({ queryKey: ['project', projectId, 'sessions', sessionId] })
+            }}
+            onLeave={() => back.current?.focus()}
+          />
+          <p className="text-sm text-dim">
+            The shell runs as the agent's user. Press Ctrl+Shift+↑ to leave the terminal.
+          </p>
+        </>
+      ) : (
+        <Empty>The session is {status} and has no sandbox. Restart it or send a prompt to open a terminal.</Empty>
+      )}
+    </div>
   )
 }
 
