@@ -233,7 +233,18 @@ export const usual: Answers = {
     items: [{ name: 'KEY', created_at: at(60), updated_at: at(60), created_by: null }],
     required: ['KEY', 'DB'],
     optional: ['EXTRA'],
-    missing: ['DB'],
+    needed: [
+      { name: 'KEY', needed_by: [{ kind: 'env', slug: null }] },
+      {
+        name: 'DB',
+        needed_by: [
+          { kind: 'env', slug: null },
+          { kind: 'app', slug: 'web' },
+        ],
+      },
+      { name: 'HOOK', needed_by: [{ kind: 'trigger', slug: 'on-push' }] },
+    ],
+    missing: ['DB', 'HOOK'],
     revision: '1',
   }),
   setSecret: ({ body }) => ({

@@ -1197,7 +1197,7 @@ export interface paths {
         };
         /**
          * List the names of secrets
-         * @description Never a value. `missing` are the secrets that svc.toml requires and the project lacks.
+         * @description Never a value. `required` and `optional` are those of `[env]` in svc.toml, `needed` are all that an entry of svc.toml needs, and `missing` are those of them that the project lacks.
          */
         get: operations["listSecrets"];
         put?: never;
@@ -7761,6 +7761,14 @@ export interface operations {
                         items: components["schemas"]["Secret"][];
                         required: string[];
                         optional: string[];
+                        needed: {
+                            name: string;
+                            needed_by: {
+                                /** @enum {string} */
+                                kind: "env" | "trigger" | "app" | "connector";
+                                slug: string | null;
+                            }[];
+                        }[];
                         missing: string[];
                         revision: string;
                     };

@@ -13,16 +13,25 @@ export const secret = named('Secret', {
 })
 export type Secret = z.infer<typeof secret>
 
+/** An entry of `svc.toml` that needs a secret; `env` is the list `[env] required`, which has no slug. */
+export const secretConsumer = z.object({
+  kind: z.enum(['env', 'trigger', 'app', 'connector']),
+  slug: z.string().nullable(),
+})
+export type SecretConsumer = z.infer<typeof secretConsumer>
+
 export const listSecretsRoute = route.get('project-read', '/v1/projects/:projectId/secrets', {
   name: 'listSecrets',
   summary: 'List the names of secrets',
-  description: 'Never a value. `missing` are the secrets that svc.toml requires and the project lacks.',
+  description:
+    'Never a value. `required` and `optional` are those of `[env]` in svc.toml, `needed` are all that an entry of svc.toml needs, and `missing` are those of them that the project lacks.',
   errors: [...repositoryErrors],
   ...wholeList('items', 'name'),
   reply: z.object({
     items: z.array(secret),
     required: z.array(z.string()),
     optional: z.array(z.string()),
+    needed: z.array(z.object({ name: z.string(), needed_by: z.array(secretConsumer) })),
     missing: z.array(z.string()),
     revision: z.string(),
   }),

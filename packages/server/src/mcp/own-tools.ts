@@ -17,6 +17,7 @@ import type { Deps } from '../deps.ts'
 import { parseWith } from '../http/validation.ts'
 import { readManifest } from '../projects/manifest.ts'
 import { listSecrets } from '../secrets/store.ts'
+import { neededSecrets } from '../secrets/uses.ts'
 import { getSession, listSessions, requireSession } from '../sessions/store.ts'
 import { presentInList, presentSession } from '../sessions/present.ts'
 import { fireByHand } from '../triggers/fire-on-request.ts'
@@ -134,8 +135,11 @@ export const ownTools: OwnTool[] = [
     input: z.object({}),
     async run({ deps, project }) {
       const names = (await listSecrets(deps.db, project.project_id)).map(({ name }) => name)
-      const { env } = await readManifest(deps, project)
-      return { names, required: env.required, missing: env.required.filter((name) => !names.includes(name)) }
+      const manifest = await readManifest(deps, project)
+      const missing = neededSecrets(manifest)
+        .map(({ name }) => name)
+        .filter((name) => !names.includes(name))
+      return { names, required: manifest.env.required, missing }
     },
   }),
   ownTool({

@@ -6,18 +6,22 @@ import { readManifest } from '../projects/manifest.ts'
 import { shortCredential } from '../redaction/short-credential.ts'
 import { deleteSecret, setSecret } from './change.ts'
 import { listSecrets } from './store.ts'
+import { neededSecrets } from './uses.ts'
 
 export function secretRoutes(deps: Deps): Mounted[] {
   return [
     handle(listSecretsRoute, async ({ project }) => {
       const items = await listSecrets(deps.db, project.project_id)
-      const { env } = await readManifest(deps, project)
+      const manifest = await readManifest(deps, project)
+      const { env } = manifest
+      const needed = neededSecrets(manifest)
       const names = new Set(items.map((item) => item.name))
       return {
         items,
         required: env.required,
         optional: env.optional,
-        missing: env.required.filter((name) => !names.has(name)),
+        needed,
+        missing: needed.map(({ name }) => name).filter((name) => !names.has(name)),
         revision: String(project.secrets_revision),
       }
     }),

@@ -10,6 +10,7 @@ interface Listed {
   items: Secret[]
   required: string[]
   optional: string[]
+  needed: { name: string; needed_by: { kind: string; slug: string | null }[] }[]
   missing: string[]
   revision: string
 }
@@ -19,7 +20,27 @@ let app: SessionApp
 let base: string
 beforeAll(async () => {
   const log = pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) })
-  const manifest = '[env]\nrequired = ["NEEDED", "PRESENT"]\noptional = ["NICE"]\n'
+  const manifest = `[env]
+required = ["NEEDED", "PRESENT"]
+optional = ["NICE"]
+
+[[triggers]]
+slug = "on-push"
+type = "webhook"
+prompt = "Look"
+secret_env = "HOOK_SECRET"
+
+[[apps]]
+slug = "web"
+command = "serve"
+env = { KEY = "\${NEEDED}" }
+
+[[connectors]]
+slug = "tracker"
+type = "mcp"
+url = "https://tracker.test/mcp"
+auth = { type = "bearer", secret_env = "TRACKER_TOKEN" }
+`
   app = await makeSessionApp({ files: { 'svc.toml': manifest }, deps: { log } })
   base = `/v1/projects/${app.project.project_id}`
 }, 120_000)
@@ -49,9 +70,28 @@ describe('setting secrets', () => {
     expect(Object.keys(made.body).toSorted()).toEqual(['created_at', 'created_by', 'name', 'updated_at'])
     expect(made.body).toMatchObject({ name: 'PRESENT', created_by: app.owner.user_id })
     const listed = await app.request<Listed>('GET', `${base}/secrets`)
-    expect(listed.body).toMatchObject({ required: ['NEEDED', 'PRESENT'], optional: ['NICE'], missing: ['NEEDED'] })
+    expect(listed.body).toMatchObject({
+      required: ['NEEDED', 'PRESENT'],
+      optional: ['NICE'],
+      missing: ['NEEDED', 'HOOK_SECRET', 'TRACKER_TOKEN'],
+    })
     expect(listed.body.items.map((item) => item.name)).toContain('PRESENT')
     expect(made.text + listed.text).not.toContain('canary')
+  })
+
+  test('names each entry of svc.toml that needs a secret', async () => {
+    expect((await list()).needed).toEqual([
+      {
+        name: 'NEEDED',
+        needed_by: [
+          { kind: 'env', slug: null },
+          { kind: 'app', slug: 'web' },
+        ],
+      },
+      { name: 'PRESENT', needed_by: [{ kind: 'env', slug: null }] },
+      { name: 'HOOK_SECRET', needed_by: [{ kind: 'trigger', slug: 'on-push' }] },
+      { name: 'TRACKER_TOKEN', needed_by: [{ kind: 'connector', slug: 'tracker' }] },
+    ])
   })
 
   test('setting a secret again keeps its creation time and raises the revision', async () => {

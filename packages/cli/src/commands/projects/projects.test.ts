@@ -228,11 +228,12 @@ describe('svc projects', () => {
 describe('svc secrets', () => {
   const env = { SVC_PROJECT_ID: ids.project }
 
-  test('secrets ls marks the secrets that svc.toml requires', async () => {
+  test('secrets ls marks the secrets that svc.toml needs, and what needs them', async () => {
     await using service = startService()
     const { stdout, stderr } = await svc(['secrets', 'ls'], { service, env })
     expect(stdout.split('\n').map((line) => line.split('\t').slice(0, 3).join(' '))).toEqual([
-      'DB missing required',
+      'DB missing required, app web',
+      'HOOK missing trigger on-push',
       'KEY set required',
       'EXTRA not set optional',
       '',

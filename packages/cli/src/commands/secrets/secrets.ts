@@ -5,7 +5,7 @@ import { bold, dim, green, red } from '../../terminal/output.ts'
 import { readStdin } from '../../terminal/read-stdin.ts'
 
 export const ls = command({
-  summary: 'List the names of the secrets, and those that svc.toml requires; never a value',
+  summary: 'List the names of the secrets, and those that svc.toml needs; never a value',
   scope: 'project',
   examples: ['svc secrets ls', 'svc secrets ls --json'],
   async run({ out, project, next }) {
@@ -14,8 +14,13 @@ export const ls = command({
     const set = new Map(found.items.map((item) => [item.name, item]))
     const names = [...new Set([...found.missing, ...set.keys(), ...found.optional])]
     if (names.length === 0) return out.note(`No secrets yet. Set one from stdin: ${next('svc secrets set NAME=-')}`)
-    const asked = (name: string) =>
-      found.required.includes(name) ? 'required' : found.optional.includes(name) ? 'optional' : ''
+    const asked = (name: string) => {
+      // An older server omits them.
+      const needed = (found.needed as typeof found.needed | undefined)?.find((each) => each.name === name)
+      const by = needed?.needed_by.flatMap(({ kind, slug }) => (slug === null ? [] : [`${kind} ${slug}`])) ?? []
+      if (found.required.includes(name)) by.unshift('required')
+      return by.length === 0 && found.optional.includes(name) ? 'optional' : by.join(', ')
+    }
     out.table(names, [
       { title: 'NAME', of: (name) => name },
       {

@@ -4,11 +4,14 @@ import { useProject } from '../../components/shell/project-shell.tsx'
 import { ConfirmButton } from '../../components/confirm-button.tsx'
 import { useWriteRefusal } from '../../components/role.ts'
 import { secrets } from './queries.ts'
+import type { Reply } from '../../api.ts'
 import { Badge, Time } from '../../ui/text.tsx'
 import { Button, Input, useFields } from '../../ui/form.tsx'
 import { Card, Empty, Page, Row, Rows } from '../../ui/layout.tsx'
 
-/** The names of secrets, missing required ones first. Values cannot be read back. */
+type Secrets = Reply<'/v1/projects/{projectId}/secrets'>
+
+/** The names of secrets, missing ones first. Values cannot be read back. */
 export function SecretsPage() {
   const { project_id: projectId, account_id: accountId, slug } = useProject()
   const refusal = useWriteRefusal(accountId)
@@ -27,7 +30,6 @@ export function SecretsPage() {
   })
   const ofName = (name: string) => ({ path: { projectId, name } })
   const remove = useSend('DELETE', '/v1/projects/{projectId}/secrets/{name}', { request: ofName, refetch })
-  const row = { refusal, onEdit: edit }
   return (
     <Page title="Secrets">
       {remove.error !== null && <Failure error={remove.error} />}
@@ -44,60 +46,76 @@ export function SecretsPage() {
       </Card>
       <Card title="Secrets">
         <Read query={list} what="secrets">
-          {({ items, missing, required, optional }) => (
-            <Rows
-              label="Secrets"
-              empty={
-                <Empty command={`svc secrets set NAME=- --project ${slug}`}>
-                  No secrets yet. Sessions and apps get secrets as environment variables. Set one above, or in a
-                  terminal, which prompts for the value:
-                </Empty>
-              }
-            >
-              {missing.map((name) => (
-                <SecretRow key={name} name={name} verb="Set" {...row}>
-                  <Badge tone="bad">required, missing</Badge>
-                </SecretRow>
-              ))}
-              {items.map(({ name, updated_at }) => (
-                <SecretRow key={name} name={name} verb="Change" {...row} removal={remove}>
-                  {required.includes(name) && <Badge>required</Badge>}
-                  <Time at={updated_at} />
-                </SecretRow>
-              ))}
-              {optional
-                .filter((name) => !items.some((item) => item.name === name))
-                .map((name) => (
-                  <SecretRow key={name} name={name} verb="Set" {...row}>
-                    <Badge>optional, not set</Badge>
-                  </SecretRow>
-                ))}
-            </Rows>
-          )}
+          {(found) => <SecretRows found={found} slug={slug} refusal={refusal} onEdit={edit} removal={remove} />}
         </Read>
       </Card>
     </Page>
   )
 }
 
+interface Actions {
+  refusal: string | null
+  onEdit: (name: string) => void
+  removal: { isPending: boolean; mutate: (name: string) => void }
+}
+
+function SecretRows({ found, slug, removal, ...row }: Actions & { found: Secrets; slug: string }) {
+  const { items, missing, optional } = found
+  const unset = optional.filter((name) => !missing.includes(name) && !items.some((item) => item.name === name))
+  return (
+    <Rows
+      label="Secrets"
+      empty={
+        <Empty command={`svc secrets set NAME=- --project ${slug}`}>
+          No secrets yet. Sessions and apps get secrets as environment variables. Set one above, or in a terminal, which
+          prompts for the value:
+        </Empty>
+      }
+    >
+      {missing.map((name) => (
+        <SecretRow key={name} name={name} verb="Set" neededBy={neededBy(name, found)} {...row}>
+          <Badge tone="bad">needed, not set</Badge>
+        </SecretRow>
+      ))}
+      {items.map(({ name, updated_at }) => (
+        <SecretRow key={name} name={name} verb="Change" neededBy={neededBy(name, found)} {...row} removal={removal}>
+          <Badge tone="good">set</Badge>
+          <Time at={updated_at} />
+        </SecretRow>
+      ))}
+      {unset.map((name) => (
+        <SecretRow key={name} name={name} verb="Set" neededBy={neededBy(name, found)} {...row}>
+          <Badge>optional, not set</Badge>
+        </SecretRow>
+      ))}
+    </Rows>
+  )
+}
+
+/** The entries of `svc.toml` that name it; null when none does. */
+function neededBy(name: string, { needed, optional }: Secrets): string | null {
+  const by = needed.find((each) => each.name === name)?.needed_by ?? []
+  if (by.length > 0)
+    return `Needed by ${by.map(({ kind, slug }) => (slug === null ? '[env]' : `${kind} ${slug}`)).join(', ')}`
+  return optional.includes(name) ? 'Optional in [env]' : null
+}
+
 function SecretRow({
   name,
   verb,
+  neededBy,
   refusal,
   onEdit,
   removal,
   children,
-}: {
-  name: string
-  verb: string
-  refusal: string | null
-  onEdit: (name: string) => void
-  removal?: { isPending: boolean; mutate: (name: string) => void }
-  children: ReactNode
-}) {
+}: Omit<Actions, 'removal'> &
+  Partial<Pick<Actions, 'removal'>> & { name: string; verb: string; neededBy: string | null; children: ReactNode }) {
   return (
     <Row>
-      <code className="min-w-0 flex-1 basis-40 font-mono break-all">{name}</code>
+      <div className="min-w-0 flex-1 basis-40">
+        <code className="font-mono break-all">{name}</code>
+        {neededBy !== null && <p className="text-sm wrap-anywhere text-dim">{neededBy}</p>}
+      </div>
       {children}
       <Button kind="quiet" disabledReason={refusal} onClick={() => onEdit(name)} aria-label={`${verb} ${name}`}>
         {verb}

@@ -5,7 +5,6 @@ import {
   type Manifest,
   type ManifestConnector,
   type MergeEffects,
-  secretsNamedIn,
 } from '@svc/contract'
 import { listTree, type Repository } from '@svc/git'
 import type { Caller } from '../../auth/actor.ts'
@@ -13,6 +12,7 @@ import type { Deps } from '../../deps.ts'
 import { readManifestFileAt } from '../../projects/manifest.ts'
 import type { ProjectRow } from '../../projects/store.ts'
 import { listSecrets } from '../../secrets/store.ts'
+import { type SecretUse, secretUses } from '../../secrets/uses.ts'
 import { addedSecrets } from './added-secrets.ts'
 import type { PairDeps } from '../preview/commit-pair.ts'
 import { effectDetails } from './details.ts'
@@ -160,26 +160,8 @@ async function missingSecrets(
   { before, after }: { before: Manifest; after: Manifest },
 ): Promise<string[]> {
   const set = new Set((await listSecrets(deps.db, project.project_id)).map(({ name }) => name))
-  const key = ({ by, name }: SecretUse) => `${by} ${name}`
+  const key = ({ by, name }: SecretUse) => `${by.kind} ${by.slug} ${name}`
   const used = new Set(secretUses(before).map(key))
   const missing = secretUses(after).filter((use) => !set.has(use.name) && !used.has(key(use)))
   return [...new Set(missing.map(({ name }) => name))].sort()
-}
-
-interface SecretUse {
-  /** The entry of svc.toml that needs it. */
-  by: string
-  name: string
-}
-
-function secretUses({ env, triggers, apps, connectors }: Manifest): SecretUse[] {
-  const uses = [
-    ...env.required.map((name) => ({ by: 'env', name })),
-    ...triggers.map(({ slug, secret_env: name }) => ({ by: `trigger ${slug}`, name })),
-    ...apps
-      .filter(({ enabled }) => enabled)
-      .flatMap((app) => secretsNamedIn(app.env).map((name) => ({ by: `app ${app.slug}`, name }))),
-    ...connectors.map(({ slug, auth }) => ({ by: `connector ${slug}`, name: auth?.secret_env ?? null })),
-  ]
-  return uses.filter((use): use is SecretUse => use.name !== null)
 }
