@@ -94,7 +94,8 @@ function SecretRows({ found, slug, removal, ...row }: Actions & { found: Secrets
 
 /** The entries of `svc.toml` that name it; null when none does. */
 function neededBy(name: string, { needed, optional }: Secrets): string | null {
-  const by = needed.find((each) => each.name === name)?.needed_by ?? []
+  // During an upgrade of several servers an older one can answer, which omits them.
+  const by = (needed as typeof needed | undefined)?.find((each) => each.name === name)?.needed_by ?? []
   if (by.length > 0)
     return `Needed by ${by.map(({ kind, slug }) => (slug === null ? '[env]' : `${kind} ${slug}`)).join(', ')}`
   return optional.includes(name) ? 'Optional in [env]' : null
