@@ -74,6 +74,16 @@ test.skipIf(!browserPath)(
     expect(await axeViolations(page)).toEqual([])
     // axe makes style elements of its own, which the page's policy refuses.
     expect(complaints.splice(0).filter((text) => !text.includes('Content Security Policy'))).toEqual([])
+    // On a phone, too, an empty box is no tick.
+    const viewed = page.getByRole('button', { name: 'Viewed: a.txt' })
+    expect(await viewed.locator('svg').count()).toBe(0)
+    await viewed.click()
+    await page.getByText('1 of 2 files viewed').waitFor()
+    expect(await viewed.getAttribute('aria-pressed')).toBe('true')
+    expect(await viewed.locator('svg').count()).toBe(1)
+    await takePictures(page, 'review-viewed')
+    await viewed.click()
+    await page.getByText('0 of 2 files viewed').waitFor()
     await page.setViewportSize({ width: 1280, height: 800 })
     await page.emulateMedia({ colorScheme: 'light' })
     await thread.getByRole('button', { name: 'Resolve' }).click()

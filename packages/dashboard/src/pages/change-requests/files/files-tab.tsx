@@ -225,9 +225,20 @@ function ViewedToggle({ file, marks }: { file: ChangedFile; marks: ViewedMarks }
         label={`Viewed: ${visibleName(file.path)}`}
         title="Viewed files are folded"
       >
-        <Check aria-hidden className="size-4 @md:hidden" />
+        <Box isTicked={marks.isViewed(file)} />
         <span className="@max-md:sr-only">Viewed</span>
       </Toggle>
+    </span>
+  )
+}
+
+function Box({ isTicked }: { isTicked: boolean }) {
+  return (
+    <span
+      aria-hidden
+      className={`grid size-3.5 flex-none place-items-center rounded-sm border ${isTicked ? 'border-accent-fill bg-accent-fill text-on-fill' : 'border-line-strong bg-panel'}`}
+    >
+      {isTicked && <Check className="size-3 stroke-3" />}
     </span>
   )
 }
