@@ -235,6 +235,28 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
+  'offers each time to snooze until once, also on a Sunday, whose tomorrow is the Monday of next week',
+  async () => {
+    const there = await page.context().newPage()
+    const offered = async (day: string) => {
+      await there.clock.setFixedTime(new Date(`${day}T10:00:00`))
+      await there.goto(server.url)
+      await there.getByRole('link', { name: gamma }).focus()
+      await there.keyboard.press('h')
+      await there.getByRole('menuitem').first().waitFor()
+      const texts = await there.getByRole('menuitem').allTextContents()
+      const days = texts.map((text) => text.replace(/(?<=Sat|Sun|Mon).*/, ''))
+      expect(new Set(texts.map((text) => text.replace(/^(Later today|Tomorrow|Next week)/, ''))).size).toBe(days.length)
+      return days
+    }
+    expect(await offered('2026-11-28')).toEqual(['Later todaySat', 'TomorrowSun', 'Next weekMon'])
+    expect(await offered('2026-11-29')).toEqual(['Later todaySun', 'TomorrowMon'])
+    await there.close()
+  },
+  120_000,
+)
+
+test.skipIf(!browserPath)(
   'shows a snoozed item again when its time has come, while the page stays open',
   async () => {
     await page.route('**/v1/inbox/*', (route) => {

@@ -50,14 +50,15 @@ export function usePutAway() {
 
 export type PuttingAway = ReturnType<typeof usePutAway>
 
-/** Later today, tomorrow morning, and Monday morning, by the clock of the browser. */
+/** Later today, tomorrow morning, and Monday morning, by the clock of the browser; on a Sunday tomorrow is Monday. */
 export function snoozeTimes(now: Date): [label: string, until: string][] {
   const at = (days: number, hours: number) =>
     new Date(now.getFullYear(), now.getMonth(), now.getDate() + days, hours).toISOString()
   const later = new Date(now.getTime() + 3 * 3_600_000).toISOString()
+  const daysToMonday = (8 - now.getDay()) % 7 || 7
   return [
     ['Later today', later],
     ['Tomorrow', at(1, 9)],
-    ['Next week', at((8 - now.getDay()) % 7 || 7, 9)],
+    ...(daysToMonday === 1 ? [] : [['Next week', at(daysToMonday, 9)] satisfies [string, string]]),
   ]
 }
