@@ -1,4 +1,4 @@
-/** A person switches a trigger on its page in a real browser. */
+/** A person switches a trigger on its page in a real browser, and sets the secret that another one needs. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -90,6 +90,47 @@ test.skipIf(!browserPath)(
       .getByText(/02:00 E[SD]T/)
       .first()
       .waitFor(slow)
+    expect(complaints).toEqual([])
+  },
+  180_000,
+)
+
+test.skipIf(!browserPath)(
+  'the secrets of a project name each trigger and connector that needs one, until it is set',
+  async () => {
+    const { page, server, complaints } = story
+    const orchard = await server.json<typeof project>(['projects', 'create', '--name', 'orchard'])
+    const manifest = `[env]
+required = ["API_KEY"]
+
+[[triggers]]
+slug = "on-push"
+type = "webhook"
+secret_env = "HOOK_SECRET"
+prompt = "Look."
+
+[[connectors]]
+slug = "tracker"
+type = "http"
+url = "https://tracker.test"
+auth = { type = "bearer", secret_env = "API_KEY" }
+`
+    await Bun.write(join(clone, 'svc.toml'), manifest)
+    await git(clone, 'commit', '--quiet', '--all', '-m', 'Add a webhook and a connector')
+    await git(clone, 'push', '--quiet', gatewayOf(server, orchard), 'HEAD:main')
+    await page.setViewportSize({ width: 1280, height: 800 })
+    await page.goto(`${server.url}/projects/${orchard.slug}/secrets`)
+    const row = (name: string) =>
+      page.getByRole('list', { name: 'Secrets' }).getByRole('listitem').filter({ hasText: name })
+    await row('HOOK_SECRET').getByText('Needed by trigger on-push').waitFor(slow)
+    await row('API_KEY').getByText('Needed by [env], connector tracker').waitFor()
+    await row('HOOK_SECRET').getByText('needed, not set').waitFor()
+    await expectItLooksRight(story, 'secrets-needed')
+    await row('HOOK_SECRET').getByRole('button', { name: 'Set HOOK_SECRET' }).click()
+    await page.getByLabel('Value').fill('signs the calls of this hook')
+    await page.getByRole('button', { name: 'Set secret' }).click()
+    await row('HOOK_SECRET').getByText('set', { exact: true }).waitFor(slow)
+    await row('HOOK_SECRET').getByText('Needed by trigger on-push').waitFor()
     expect(complaints).toEqual([])
   },
   180_000,
