@@ -103,6 +103,41 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
+  'menus are in a landmark, and a page has a heading while its title is edited and where nothing is found',
+  async () => {
+    const { page, server, complaints } = story
+    await page.setViewportSize({ width: 1280, height: 800 })
+    await page.goto(`${server.url}/projects/${project.slug}/change-requests/2`)
+    await page.getByRole('heading', { name: /^By thumbs/ }).waitFor()
+    for (const name of [/Account menu/, /Switch project/]) {
+      await page.getByRole('button', { name }).click()
+      await page.getByRole('menu').waitFor()
+      expect([String(name), await axeViolations(page)]).toEqual([String(name), []])
+      const box = (await page.getByRole('menu').boundingBox())!
+      const top = await page.evaluate(({ x, y }) => document.elementFromPoint(x, y)?.closest('[role=menu]') !== null, {
+        x: box.x + box.width - 8,
+        y: box.y + 8,
+      })
+      expect([String(name), top]).toEqual([String(name), true])
+      await page.screenshot({ path: join(pictures, `menu-${String(name).slice(1, 7).trim()}-1280.png`) })
+      await page.keyboard.press('Escape')
+      await page.getByRole('menu').waitFor({ state: 'detached' })
+    }
+    await page.getByRole('button', { name: 'Edit', exact: true }).click()
+    await page.getByLabel('Title').waitFor()
+    expect(await axeViolations(page)).toEqual([])
+    await page.goto(`${server.url}/nothing-here`)
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor()
+    expect(await axeViolations(page)).toEqual([])
+    await page.goto(`${server.url}/projects/${project.slug}/change-requests/999`)
+    await page.getByRole('link', { name: 'See the change requests of this project' }).waitFor()
+    expect(await axeViolations(page)).toEqual([])
+    expect(complaints.splice(0).filter((text) => !text.includes('Content Security Policy'))).toEqual([])
+  },
+  120_000,
+)
+
+test.skipIf(!browserPath)(
   'a change is read, commented and merged at 360 pixels, and nothing is wider than the screen',
   async () => {
     const { page, server, complaints } = story

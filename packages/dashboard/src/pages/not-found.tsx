@@ -3,7 +3,7 @@ import { paths } from '../paths.ts'
 
 export function NotFoundPage() {
   return (
-    <div className="mx-auto max-w-2xl p-6">
+    <main className="mx-auto max-w-2xl p-6">
       <h1 className="text-xl font-semibold">Page not found</h1>
       <p className="mt-2 text-dim">
         Check the URL, or go to the home page.{' '}
@@ -11,6 +11,6 @@ export function NotFoundPage() {
           Go home
         </Link>
       </p>
-    </div>
+    </main>
   )
 }

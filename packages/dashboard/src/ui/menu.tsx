@@ -1,27 +1,23 @@
 import { Menu } from '@base-ui/react/menu'
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
 
 const itemClass =
   'flex min-h-control cursor-pointer items-center gap-2 rounded-md px-2 text-sm outline-none data-highlighted:bg-hover'
 
-/** The trigger of a `Menu.Root` opens it. `inMain` is for a menu of the page, which belongs to the page's landmark. */
-export function MenuPopup({
-  align,
-  inMain = false,
-  children,
-}: {
-  align: 'start' | 'end'
-  inMain?: boolean
-  children: ReactNode
-}) {
+/** The trigger of a `Menu.Root` opens it. It belongs to the landmark of its trigger, beside which it stands. */
+export function MenuPopup({ align, children }: { align: 'start' | 'end'; children: ReactNode }) {
+  const [place, setPlace] = useState<HTMLElement | null>(null)
   return (
-    <Menu.Portal {...(inMain ? { container: document.getElementById('main') } : {})}>
-      <Menu.Positioner sideOffset={4} align={align} className="z-50">
-        <Menu.Popup className="max-h-(--available-height) max-w-80 min-w-52 overflow-y-auto rounded-lg border border-line bg-raised p-1 shadow-float outline-none">
-          {children}
-        </Menu.Popup>
-      </Menu.Positioner>
-    </Menu.Portal>
+    <>
+      <span hidden ref={setPlace} />
+      <Menu.Portal container={place?.closest<HTMLElement>('main, [role=dialog]') ?? place?.closest('header') ?? null}>
+        <Menu.Positioner sideOffset={4} align={align} className="z-50">
+          <Menu.Popup className="max-h-(--available-height) max-w-80 min-w-52 overflow-y-auto rounded-lg border border-line bg-raised p-1 shadow-float outline-none">
+            {children}
+          </Menu.Popup>
+        </Menu.Positioner>
+      </Menu.Portal>
+    </>
   )
 }
 

@@ -59,7 +59,8 @@ export function Shell() {
       >
         Skip to content
       </a>
-      <header className="sticky top-0 h-dvh border-r border-line bg-side max-md:hidden">
+      {/* Its menus are above the bar of the page. */}
+      <header className="sticky top-0 z-30 h-dvh border-r border-line bg-side max-md:hidden">
         <Sidebar onSearch={search} />
       </header>
       <main id="main" tabIndex={-1} className="min-w-0 outline-none">

@@ -47,6 +47,7 @@ export function EditTitle({ cr, onDone }: { cr: ChangeRequest; onDone: () => voi
   }
   return (
     <Form className="flex flex-col gap-3" onSubmit={submit}>
+      <h1 className="sr-only">Edit change request #{cr.number}</h1>
       {save.isError && <Failure error={save.error} />}
       <Input label="Title" maxLength={256} {...field('title')} />
       <TextArea label="Description (Markdown)" {...field('description')} onSend={submit} />

@@ -128,7 +128,7 @@ function Snooze({
         <Clock aria-hidden className="size-4" />
       </Menu.Trigger>
       {isOpen && (
-        <MenuPopup align="end" inMain>
+        <MenuPopup align="end">
           {snoozeTimes(new Date()).map(([label, until]) => (
             <MenuItem key={label} onClick={() => onSnooze(until)}>
               <span className="flex-1">{label}</span>

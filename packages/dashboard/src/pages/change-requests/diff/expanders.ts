@@ -37,6 +37,8 @@ export function makeExpandersReachable(host: HTMLElement, file: string): void {
     host.addEventListener('focusin', rememberFocus)
     host.addEventListener('pointermove', () => labelCommentButton(root))
   }
+  // The viewer puts the button to the selected line of a new rendering, too, right after this.
+  requestAnimationFrame(() => labelCommentButton(root))
   host.dataset.file = file
   const all = [...root.querySelectorAll<HTMLElement>(expander)]
   for (const each of all) {

@@ -80,7 +80,7 @@ function Picker({
         <span className="truncate">{shown}</span>
         <ChevronDown aria-hidden className="size-3.5 flex-none" />
       </Menu.Trigger>
-      <MenuPopup align="start" inMain>
+      <MenuPopup align="start">
         <MenuChoice label={label} options={options} value={value} onChange={onChange} closeOnClick />
       </MenuPopup>
     </Menu.Root>
