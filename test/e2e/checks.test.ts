@@ -33,7 +33,7 @@ beforeAll(async () => {
   await git(clone, 'remote', 'add', 'origin', gatewayOf(server, project))
   await commit({
     'svc.toml': manifest,
-    'check.sh': 'grep -q good state.txt && echo all is well\n',
+    'check.sh': 'seq 1 60; grep -q good state.txt && echo all is well || { echo the state is bad; exit 1; }\n',
     'state.txt': 'good\n',
   })
   await git(clone, 'push', '--quiet', 'origin', 'main')
@@ -85,7 +85,13 @@ test.skipIf(!browserPath)(
     await page.goto(`${server.url}/projects/${project.slug}/change-requests/${number}?tab=conversation`)
     await page.getByText('Checks failed: script').waitFor(slow)
     await page.getByText('failed', { exact: true }).click()
-    await page.getByLabel('Log of script').getByText('$ bash check.sh').waitFor(slow)
+    const log = page.getByLabel('Log of script')
+    await log.getByText('$ bash check.sh').waitFor(slow)
+    // It opens at its end, which says why.
+    const beyond = () =>
+      log.evaluate((pane) => [pane.scrollTop, pane.scrollHeight - pane.clientHeight - pane.scrollTop])
+    const [above, below] = await beyond()
+    expect([above! > 0, below! <= 1]).toEqual([true, true])
     await page.evaluate(await readFile(require.resolve('axe-core/axe.min.js'), 'utf8'))
     expect(await page.evaluate('axe.run().then(({ violations }) => violations.map(({ id }) => id))')).toEqual([])
     await page.screenshot({ path: join(pictures, 'merge-box-checks-failed-1280.png'), fullPage: true })

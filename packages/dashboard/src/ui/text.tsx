@@ -1,4 +1,4 @@
-import { type ReactNode, useState, useSyncExternalStore } from 'react'
+import { type ReactNode, useLayoutEffect, useRef, useState, useSyncExternalStore } from 'react'
 import { takesText } from './sanitizing-jsx/element.ts'
 
 export type Tone = 'neutral' | 'good' | 'warn' | 'bad' | 'merged' | 'accent'
@@ -69,9 +69,29 @@ function everyTick(listener: () => void): () => void {
   }
 }
 
-export function Output({ label, className, children }: { label?: string; className: string; children: ReactNode }) {
+/** `atEnd` opens it at its last lines, and stays there while lines are added, until the reader scrolls up. */
+export function Output({
+  label,
+  className,
+  atEnd = false,
+  children,
+}: {
+  label?: string
+  className: string
+  atEnd?: boolean
+  children: ReactNode
+}) {
+  const pane = useRef<HTMLPreElement>(null)
+  const isAtEnd = useRef(atEnd)
+  useLayoutEffect(() => {
+    if (pane.current !== null && isAtEnd.current) pane.current.scrollTop = pane.current.scrollHeight
+  }, [children])
   return (
     <pre
+      ref={pane}
+      onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
+        isAtEnd.current = atEnd && scrollHeight - scrollTop - clientHeight < 8
+      }}
       tabIndex={0}
       aria-label={label}
       className={`overflow-auto rounded-md border border-line bg-sunken p-3 text-xs break-all whitespace-pre-wrap ${className}`}

@@ -92,7 +92,7 @@ function OneCheck({ cr, check }: { cr: ChangeRequest; check: Check }) {
           {check.run_id !== null && (
             <Read query={checkLog(cr, check.run_id, isOver)} what="the log">
               {({ lines, truncated }) => (
-                <Output label={`Log of ${check.name}`} className="max-h-96">
+                <Output label={`Log of ${check.name}`} className="max-h-96" atEnd>
                   {truncated && '… earlier lines omitted\n'}
                   {lines.length === 0 ? 'No output yet.' : lines.map(({ text }) => text).join('\n')}
                 </Output>
