@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Locator } from 'playwright-core'
 import { browserPath } from './browser.ts'
 import { git } from './harness.ts'
 import {
@@ -40,6 +41,7 @@ beforeAll(async () => {
 }, 180_000)
 afterAll(() => story?.end(), 120_000)
 
+const hasFocus = (element: Locator) => element.and(story.page.locator(':focus')).waitFor()
 const tabTo = (name: RegExp) => pressTabTo(story.page, name)
 
 test.skipIf(!browserPath)(
@@ -54,6 +56,7 @@ test.skipIf(!browserPath)(
     await tabTo(/^#1 By keys/)
     await page.keyboard.press('Enter')
     await page.getByText('Merges cleanly').waitFor()
+    await hasFocus(page.getByRole('heading', { name: /^By keys/ }))
     await tabTo(/^Files/)
     await page.keyboard.press('ArrowRight')
     await page.keyboard.press('Enter')
@@ -97,9 +100,38 @@ test.skipIf(!browserPath)(
     await tabTo(/^Merge into main$/)
     await page.keyboard.press('Enter')
     await page.getByText(/ merged this into main as/).waitFor()
+    await hasFocus(page.getByRole('complementary', { name: 'Landing' }))
     expect(complaints).toEqual([])
   },
   180_000,
+)
+
+test.skipIf(!browserPath)(
+  'a page that opens takes the focus from the sidebar, a menu or the search to its heading, and Back to what had it',
+  async () => {
+    const { page, server, complaints } = story
+    const sidebar = page.getByRole('banner')
+    const heading = (name: string) => page.getByRole('heading', { name, exact: true, level: 1 })
+    await page.goto(server.url)
+    await page.getByRole('link', { name: '#2 By thumbs' }).waitFor()
+    // Nothing moved the user yet, so Tab begins at the top.
+    expect(await page.evaluate('document.activeElement === document.body')).toBe(true)
+    await page.keyboard.press('j')
+    await hasFocus(page.getByRole('link', { name: '#2 By thumbs' }))
+    await sidebar.getByRole('link', { name: 'Branches' }).press('Enter')
+    await hasFocus(heading('Branches'))
+    await sidebar.getByRole('button', { name: /Account menu/ }).press('Enter')
+    await page.getByRole('menuitem', { name: 'Members' }).press('Enter')
+    await hasFocus(heading('Members'))
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox', { name: 'Search or jump to' }).fill('secrets')
+    await page.keyboard.press('Enter')
+    await hasFocus(heading('Secrets'))
+    for (const _ of [1, 2, 3]) await page.goBack()
+    await hasFocus(page.getByRole('link', { name: '#2 By thumbs' }))
+    expect(complaints).toEqual([])
+  },
+  120_000,
 )
 
 test.skipIf(!browserPath)(

@@ -126,9 +126,14 @@ test.skipIf(!browserPath)(
       expect(await page.evaluate('axe.run().then(({ violations }) => violations.map(({ id }) => id))')).toEqual([])
       await page.screenshot({ path: join(pictures, `questions-${width}-${colorScheme}.png`), fullPage: true })
     }
-    await waiting.getByRole('button', { name: 'Allow once' }).click()
+    await waiting.getByRole('button', { name: 'Allow once' }).press('Enter')
     await said(session, /THIRD 33/)
     await waiting.waitFor({ state: 'detached' })
+    // What a person does next.
+    await page
+      .getByRole('textbox', { name: /^Prompt/ })
+      .and(page.locator(':focus'))
+      .waitFor()
     // Each answer stays readable where the agent asked.
     const answers = page.getByRole('list', { name: 'Answers to the agent' }).getByRole('listitem')
     await answers.nth(2).waitFor()

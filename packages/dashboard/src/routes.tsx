@@ -10,6 +10,7 @@ import {
 } from '@tanstack/react-router'
 import { ApiError } from './api.ts'
 import { lazy, PageFailure } from './components/lazy-code.tsx'
+import { usePageFocus } from './components/page-focus.ts'
 import { ProjectShell } from './components/shell/project-shell.tsx'
 import { firstPage } from './components/shell/rooms.ts'
 import { Shell } from './components/shell/shell.tsx'
@@ -22,9 +23,14 @@ import { projects } from './pages/projects/queries.ts'
 import { Loading } from './ui/layout.tsx'
 
 const root = createRootRouteWithContext<{ queries: QueryClient }>()({
-  component: Outlet,
+  component: Root,
   notFoundComponent: NotFoundPage,
 })
+
+function Root() {
+  usePageFocus()
+  return <Outlet />
+}
 
 const signIn = createRoute({
   getParentRoute: () => root,

@@ -66,7 +66,10 @@ export function Shell() {
       <main id="main" tabIndex={-1} className="min-w-0 outline-none">
         <Frame
           bar={({ heading, actions }) => (
-            <div className="sticky top-0 z-20 flex min-h-bar flex-wrap items-center gap-x-2 gap-y-1 border-b border-line bg-ground px-4 py-1 md:px-6">
+            <div
+              data-bar
+              className="sticky top-0 z-20 flex min-h-bar flex-wrap items-center gap-x-2 gap-y-1 border-b border-line bg-ground px-4 py-1 md:px-6"
+            >
               <MenuButton onClick={() => setMenuOpen(true)} />
               <Breadcrumbs />
               <div ref={heading} className="min-w-36 flex-1 sm:min-w-0" />

@@ -69,7 +69,7 @@ export function InboxList({ view, of, first, onMore }: ListProps) {
           </section>
         )
       })}
-      <Undo putting={putting} />
+      <Undo putting={putting} onUndo={keys.restore} onDismiss={keys.dismiss} />
     </div>
   )
 }
@@ -82,9 +82,11 @@ function useKeys(view: View, items: InboxItem[], putting: PuttingAway) {
   const [snoozing, setSnoozing] = useState<string | null>(null)
   const links = useRef(new Map<string, HTMLAnchorElement>())
   const [returnsTo] = useState(selected)
-  // The router restores the place on the page.
+  /** The item that takes the focus once it is in the list again. */
+  const returning = useRef<string | null>(null)
+  // The router restores the place on the page. The heading has the focus while the list loads.
   useEffect(() => {
-    if (returnsTo !== null && document.activeElement === document.body)
+    if (returnsTo !== null && /^(BODY|H1)$/.test(document.activeElement?.tagName ?? ''))
       links.current.get(returnsTo)?.focus({ preventScroll: true })
   }, [returnsTo])
   const ordered = inOrder(items)
@@ -103,10 +105,14 @@ function useKeys(view: View, items: InboxItem[], putting: PuttingAway) {
     focus(here + 1 < ordered.length ? here + 1 : here - 1)
     putting.putAway(item, until)
   }
+  const restore = (item: InboxItem) => {
+    returning.current = item.key
+    putting.restore(item)
+  }
   const actions: Record<string, () => void> = {
     j: () => focus(at + 1),
     k: () => focus(at === -1 ? 0 : at - 1),
-    z: () => putting.last !== null && putting.restore(putting.last.item),
+    z: () => putting.last !== null && restore(putting.last.item),
   }
   if (view === 'open' && current !== null) {
     actions.e = () => away(current, null)
@@ -114,12 +120,20 @@ function useKeys(view: View, items: InboxItem[], putting: PuttingAway) {
   }
   useShortcuts(actions, keyNames)
   return {
+    restore,
+    dismiss() {
+      putting.forget()
+      focus(at)
+    },
     rowOf: (item: InboxItem) => ({
       isSelected: item.key === selected,
       isSnoozing: item.key === snoozing,
       link: (link: HTMLAnchorElement | null) => {
         if (link === null) links.current.delete(item.key)
         else links.current.set(item.key, link)
+        if (link === null || returning.current !== item.key) return
+        returning.current = null
+        link.focus()
       },
       onSelect: () => item.key !== selected && setSelected(item.key),
       onSnoozing: (open: boolean) => setSnoozing(open ? item.key : null),
@@ -129,7 +143,15 @@ function useKeys(view: View, items: InboxItem[], putting: PuttingAway) {
   }
 }
 
-function Undo({ putting }: { putting: PuttingAway }) {
+function Undo({
+  putting,
+  onUndo,
+  onDismiss,
+}: {
+  putting: PuttingAway
+  onUndo: (item: InboxItem) => void
+  onDismiss: () => void
+}) {
   const { last } = putting
   const text = useMemo(() => {
     if (last === null) return ''
@@ -144,10 +166,10 @@ function Undo({ putting }: { putting: PuttingAway }) {
       {last !== null && (
         <div className="pointer-events-auto flex max-w-full items-center gap-3 rounded-lg border border-line bg-raised px-4 py-2 text-sm shadow-float">
           <span className="min-w-0 truncate">{text}</span>
-          <button type="button" className={buttonClass()} onClick={() => putting.restore(last.item)}>
+          <button type="button" className={buttonClass()} onClick={() => onUndo(last.item)}>
             Undo
           </button>
-          <button type="button" className={buttonClass('quiet')} onClick={putting.forget}>
+          <button type="button" className={buttonClass('quiet')} onClick={onDismiss}>
             Dismiss
           </button>
         </div>

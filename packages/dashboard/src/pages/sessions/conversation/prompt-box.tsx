@@ -58,6 +58,7 @@ export function PromptBox({ session, busy, draft }: { session: Session; busy: bo
       >
         <textarea
           ref={draft.field}
+          data-next-focus
           aria-label={`Prompt${effect === '' ? '' : ` (${effect})`}`}
           placeholder={busy ? 'Tell the agent what to do next…' : 'Reply, or tell the agent what to do next…'}
           value={text}
@@ -67,9 +68,7 @@ export function PromptBox({ session, busy, draft }: { session: Session; busy: bo
             if (target.value === '') send.giveUp()
             setText(target.value)
           }}
-          onKeyDown={(event) => {
-            if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit()
-          }}
+          onKeyDown={({ key, ctrlKey, metaKey }) => key === 'Enter' && (ctrlKey || metaKey) && submit()}
         />
         <ChosenList chosen={chosen} className="px-3 pb-2" />
         <div className="flex flex-wrap items-center gap-2 border-t border-line px-2 py-1.5">
