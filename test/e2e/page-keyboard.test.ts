@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Locator } from 'playwright-core'
+import type { Locator, Route } from 'playwright-core'
 import { browserPath } from './browser.ts'
 import { git } from './harness.ts'
 import {
@@ -130,6 +130,42 @@ test.skipIf(!browserPath)(
     for (const _ of [1, 2, 3]) await page.goBack()
     await hasFocus(page.getByRole('link', { name: '#2 By thumbs' }))
     expect(complaints).toEqual([])
+  },
+  120_000,
+)
+
+test.skipIf(!browserPath)(
+  'the frame and the heading of a page are there while it loads',
+  async () => {
+    const { page, server, complaints } = story
+    const held = Promise.withResolvers<void>()
+    const hold = (gate: PromiseWithResolvers<void>) => async (route: Route) => {
+      await gate.promise
+      await route.continue()
+    }
+    await page.route(/\/change-requests\?.*number=2/, hold(held))
+    await page.goto(server.url)
+    await page.getByRole('link', { name: '#2 By thumbs' }).press('Enter')
+    await page.getByRole('heading', { name: 'Change request #2', level: 1 }).waitFor()
+    await page.getByText('Loading the change request…').waitFor()
+    await page.getByRole('navigation', { name: 'Project' }).getByRole('link', { name: 'Branches' }).waitFor()
+    expect(await axeViolations(page)).toEqual([])
+    held.resolve()
+    await page.getByRole('heading', { name: /^By thumbs/, level: 1 }).waitFor()
+    await page.unrouteAll({ behavior: 'wait' })
+
+    const signedIn = Promise.withResolvers<void>()
+    await page.route('**/v1/accounts/me', hold(signedIn))
+    await page.goto(`${server.url}/projects/${project.slug}/branches`)
+    await page.getByText('Loading your account…').waitFor()
+    await page.getByRole('heading', { name: 'Branches', level: 1 }).waitFor()
+    await page.screenshot({ path: join(pictures, 'loading-frame-1280.png') })
+    expect(await axeViolations(page)).toEqual([])
+    signedIn.resolve()
+    await page.getByRole('navigation', { name: 'Project' }).getByRole('link', { name: 'Branches' }).waitFor()
+    await page.unrouteAll({ behavior: 'wait' })
+    // axe makes style elements of its own, which the page's policy refuses.
+    expect(complaints.splice(0).filter((text) => !text.includes('Content Security Policy'))).toEqual([])
   },
   120_000,
 )

@@ -11,6 +11,7 @@ import {
 import { ApiError } from './api.ts'
 import { lazy, PageFailure } from './components/lazy-code.tsx'
 import { usePageFocus } from './components/page-focus.ts'
+import { PendingPage, PendingShell } from './components/shell/pending.tsx'
 import { ProjectShell } from './components/shell/project-shell.tsx'
 import { firstPage } from './components/shell/rooms.ts'
 import { Shell } from './components/shell/shell.tsx'
@@ -20,7 +21,6 @@ import { paths } from './paths.ts'
 import { me } from './pages/account/queries.ts'
 import { findProject } from './pages/projects/find-project.ts'
 import { projects } from './pages/projects/queries.ts'
-import { Loading } from './ui/layout.tsx'
 
 const root = createRootRouteWithContext<{ queries: QueryClient }>()({
   component: Root,
@@ -61,6 +61,7 @@ const shell = createRoute({
   getParentRoute: () => root,
   id: 'shell',
   component: Shell,
+  pendingComponent: PendingShell,
   beforeLoad: async ({ context, location }) => {
     try {
       await context.queries.ensureQueryData(me)
@@ -288,7 +289,7 @@ export function makeRouter(queries: QueryClient) {
     routeTree: tree,
     context: { queries },
     defaultPreload: 'intent',
-    defaultPendingComponent: () => <Loading what="the page" />,
+    defaultPendingComponent: PendingPage,
     defaultErrorComponent: PageFailure,
     scrollRestoration: true,
   })

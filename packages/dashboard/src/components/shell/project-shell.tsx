@@ -7,6 +7,7 @@ import { useTitle } from '../../ui/title.ts'
 import { NoSuch } from '../no-such.tsx'
 import { QueryResult } from '../requests.tsx'
 import { ProjectEvents } from '../../cache/project-events.tsx'
+import { PendingPage } from './pending.tsx'
 import { projectPages } from './rooms.ts'
 
 const route = getRouteApi('/shell/projects/$project')
@@ -36,6 +37,7 @@ export function ProjectShell() {
         }
       />
     )
+  if (found.isPending) return <PendingPage what="the project" />
   return (
     <QueryResult of={found} what="the project">
       {(shown) => (

@@ -78,3 +78,17 @@ export const accountPages = [
 
 /** Only owners of the instance see them. */
 export const ofOwners: readonly string[] = [paths.modelSettings, paths.serverSettings]
+
+/** The titles of the pages outside a project, whose pages set their own. */
+export const titles: Readonly<Record<string, string>> = {
+  [paths.home]: '',
+  [paths.projects]: 'Projects',
+  [paths.newProject]: 'New project',
+  [paths.members]: 'Members',
+  [paths.tokens]: 'Your tokens',
+  [paths.audit]: 'Audit log',
+  [paths.usage]: 'Usage',
+  [paths.profile]: 'Profile',
+  [paths.modelSettings]: 'Model',
+  [paths.serverSettings]: 'Server',
+}

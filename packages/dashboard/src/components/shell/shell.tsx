@@ -2,7 +2,6 @@ import { Outlet, useLocation } from '@tanstack/react-router'
 import { Menu } from 'lucide-react'
 import { Suspense, useEffect, useState } from 'react'
 import { lazy } from '../lazy-code.tsx'
-import { paths } from '../../paths.ts'
 import { Frame } from '../../ui/frame.tsx'
 import { Opening } from '../../ui/opening.tsx'
 import { useTitle } from '../../ui/title.ts'
@@ -11,6 +10,7 @@ import { Breadcrumbs } from './breadcrumbs.tsx'
 import { Held } from './held.tsx'
 import { Notices } from './notices.tsx'
 import { Reconnecting } from './reconnecting.tsx'
+import { titles } from './rooms.ts'
 import { SignInEnded } from './sign-in-ended.tsx'
 import { Sidebar } from './sidebar.tsx'
 import { TourNotice } from './tour-notice.tsx'
@@ -19,20 +19,6 @@ import { usePalette } from './use-palette.ts'
 const Drawer = lazy(() => import('./drawer.tsx'), 'default')
 const Palette = lazy(() => import('./palette/palette.tsx'), 'default')
 const Shortcuts = lazy(() => import('./shortcuts.tsx'), 'default')
-
-/** Project pages set their own titles. */
-const titles: Readonly<Record<string, string>> = {
-  [paths.home]: '',
-  [paths.projects]: 'Projects',
-  [paths.newProject]: 'New project',
-  [paths.members]: 'Members',
-  [paths.tokens]: 'Your tokens',
-  [paths.audit]: 'Audit log',
-  [paths.usage]: 'Usage',
-  [paths.profile]: 'Profile',
-  [paths.modelSettings]: 'Model',
-  [paths.serverSettings]: 'Server',
-}
 
 export function Shell() {
   const { pathname } = useLocation()

@@ -53,6 +53,16 @@ export function ChangeRequestPage() {
         }
       />
     )
+  if (found.isPending)
+    return (
+      <HeadedPanes
+        label="Landing"
+        head={<h1 className="px-4 pt-5 text-xl font-semibold md:px-6">Change request #{number}</h1>}
+        panel={null}
+      >
+        <Loading what="the change request" />
+      </HeadedPanes>
+    )
   return (
     <QueryResult of={found} what="the change request">
       {({ cr, summary }) => <Detail key={cr.cr_id} cr={cr} summary={summary} />}

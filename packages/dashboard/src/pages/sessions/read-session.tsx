@@ -5,6 +5,7 @@ import { isNotFound } from '../../api.ts'
 import { linkClass } from '../../components/links.tsx'
 import { NoSuch } from '../../components/no-such.tsx'
 import { QueryResult } from '../../components/requests.tsx'
+import { PendingPage } from '../../components/shell/pending.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { paths } from '../../paths.ts'
 import { type Session, session } from './queries.ts'
@@ -24,6 +25,7 @@ export function ReadSession({ sessionId, children }: { sessionId: string; childr
         }
       />
     )
+  if (found.isPending) return <PendingPage what="the session" />
   return (
     <QueryResult of={found} what="the session">
       {children}
