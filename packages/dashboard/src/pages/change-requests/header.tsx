@@ -13,6 +13,7 @@ import { useTitle } from '../../ui/title.ts'
 import { EditTitle, useEdit } from './edit-title.tsx'
 import type { StateNow } from './merge/landing.ts'
 import { reviewField } from './review/review-field.ts'
+import { useReviewState } from './review/review-state.ts'
 import type { ChangeRequest, Summary } from './queries.ts'
 
 export interface Size {
@@ -43,7 +44,7 @@ export function Header({
           {cr.title} <span className="font-normal text-faint">#{cr.number}</span>
         </h1>
         <div className="flex gap-2 empty:hidden">
-          {cr.status === 'open' && <ReviewLink number={cr.number} />}
+          {cr.status === 'open' && <ReviewLink cr={cr} />}
           {cr.status !== 'merged' && (
             <Button kind="quiet" onClick={() => setEditing(true)}>
               Edit
@@ -71,19 +72,20 @@ export function Header({
 }
 
 /** Leads to the form below the files, which takes the summary and sends the comments. */
-function ReviewLink({ number }: { number: number }) {
+function ReviewLink({ cr }: { cr: ChangeRequest }) {
   const { slug } = useProject()
+  const drafts = useReviewState(cr).state.drafts.length
   return (
     <Link
       to={paths.changeRequest}
-      params={{ project: slug, number: String(number) }}
+      params={{ project: slug, number: String(cr.number) }}
       // A chosen comparison stays: the comments are on its lines.
       search={({ since, to }) => ({ ...(since !== undefined && { since }), ...(to !== undefined && { to }) })}
       hash={reviewField}
       onClick={() => document.getElementById(reviewField)?.focus()}
       className={buttonClass()}
     >
-      Review changes
+      Review changes{drafts > 0 && ` (${drafts === 1 ? '1 draft' : `${drafts} drafts`})`}
     </Link>
   )
 }
