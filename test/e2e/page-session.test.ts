@@ -124,7 +124,13 @@ test.skipIf(!browserPath)('a failed command looks failed, with its exit code and
 
   await page.getByText('not pushed: 1 file').waitFor(slow)
   await page.getByRole('button', { name: 'Open diff' }).click()
-  await page.getByRole('dialog').getByText('+- Webhooks retry with backoff').waitFor()
+  const diff = page.getByRole('dialog', { name: 'Changes' })
+  await diff.getByText('- Webhooks retry with backoff').waitFor(slow)
+  await diff.getByText('not pushed', { exact: true }).waitFor()
+  await diff
+    .getByRole('navigation', { name: 'Changed files' })
+    .getByRole('button', { name: /CHANGELOG\.md/ })
+    .click()
   await look(page, 'diff')
   await page.keyboard.press('Escape')
   await page.getByRole('dialog').waitFor({ state: 'detached' })

@@ -103,8 +103,8 @@ export function Viewer({
   renderNote: (path: string) => ReactNode
   moves: Moves
   onShowMoved: Parameters<typeof MovedLabel>[0]['onShow']
-  /** Loads a whole file for the context around its changes. */
-  load: FileDiffContentsLoader
+  /** Loads a whole file for the context around its changes; null where there is none. */
+  load: FileDiffContentsLoader | null
   /** Shows how a hunk was written. Null where the diff is not of the current head. */
   onAskOrigin: ((file: ChangedFile, hunk: number) => void) | null
   /** Runs after each render of a file. */
@@ -126,7 +126,7 @@ export function Viewer({
       lineDiffType: 'word' as const,
       hunkSeparators: 'line-info' as const,
       expansionLineCount: linesAtOnce,
-      loadDiffFiles: load,
+      ...(load !== null && { loadDiffFiles: load }),
       unsafeCSS: `${surfaceStyles}${rowStyles}${countStyles}${commentStyles}${selectionStyles}${expanderStyles}${movedStyles}${scrollableStyles}${originStyles}`,
       onPostRender(host: HTMLElement, _rendered: unknown, phase: string, context: { item: { id: string } }) {
         if (phase === 'unmount') return

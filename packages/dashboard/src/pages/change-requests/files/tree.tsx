@@ -23,13 +23,14 @@ export function FileTree({
   viewed,
   current,
   onPick,
-  order: { order, setOrder, guided },
+  order,
 }: {
   files: ChangedFile[]
   viewed: (file: ChangedFile) => boolean
   current: string | null
   onPick: (path: string) => void
-  order: Pick<ReturnType<typeof useReadingOrder>, 'order' | 'setOrder' | 'guided'>
+  /** Null where there is one order. */
+  order: Pick<ReturnType<typeof useReadingOrder>, 'order' | 'setOrder' | 'guided'> | null
 }) {
   const [filter, setFilter] = useState('')
   const [isOpen, setOpen] = useState(false)
@@ -52,7 +53,7 @@ export function FileTree({
     <nav aria-label="Changed files" className={navClass}>
       <div className="flex flex-wrap items-center gap-2 @2xl:flex-col @2xl:items-stretch">
         <FilterField value={filter} onChange={setFilter} />
-        <OrderChoice order={order} onOrder={setOrder} />
+        {order !== null && <OrderChoice order={order.order} onOrder={order.setOrder} />}
       </div>
       <p className={`text-xs text-dim ${found.length === files.length ? '@max-2xl:sr-only' : ''}`} role="status">
         {found.length < files.length && `${found.length} of `}
@@ -78,7 +79,7 @@ export function FileTree({
                 beginsFolder={beginsFolder(found, index)}
                 isViewed={viewed(found[index]!)}
                 isCurrent={found[index]!.path === current}
-                reason={guided.get(found[index]!.path)}
+                reason={order?.guided.get(found[index]!.path)}
                 onPick={onPick}
               />
             </li>

@@ -1,16 +1,16 @@
-/** The changes of a session as a diff, file by file. */
+/** The changes of a session as a diff, with the viewer of a change request. */
 import { Dialog } from '@base-ui/react/dialog'
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { X } from 'lucide-react'
+import { useMemo } from 'react'
 import { QueryResult } from '../../../components/requests.tsx'
-import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
+import { useProject } from '../../../components/shell/project-shell.tsx'
+import { linkClass } from '../../../components/links.tsx'
+import { paths } from '../../../paths.ts'
 import { Stat } from '../../../ui/stat.tsx'
-import { DiffLines } from '../conversation/diff-lines.tsx'
+import { ReadOnlyDiff } from '../../change-requests/diff/read-only.tsx'
 import { type Changes, changesWithPatch, type Session } from '../queries.ts'
-import { splitPatch } from './split-patch.ts'
-
-/** Later files begin folded, so that the dialog opens at once. */
-const openMax = 20
 
 export default function DiffDialog({ session, onClose }: { session: Session; onClose: () => void }) {
   const found = useQuery(changesWithPatch(session))
@@ -30,9 +30,10 @@ export default function DiffDialog({ session, onClose }: { session: Session; onC
               <X aria-hidden className="size-4" />
             </Dialog.Close>
           </header>
-          <div className="min-h-0 flex-1 overflow-y-auto p-4">
+          {/* No bar of the page covers its top. */}
+          <div className="min-h-0 flex-1 overflow-y-auto p-4 [--spacing-bar:0px]">
             <QueryResult of={found} what="the diff">
-              {(changes) => <Files changes={changes} />}
+              {(changes) => <Files session={session} changes={changes} />}
             </QueryResult>
           </div>
         </Dialog.Popup>
@@ -41,37 +42,39 @@ export default function DiffDialog({ session, onClose }: { session: Session; onC
   )
 }
 
-function Files({ changes }: { changes: Changes }) {
-  const patches = splitPatch(changes.patch ?? '')
+function Files({ session, changes }: { session: Session; changes: Changes }) {
+  const { slug } = useProject()
+  const { base, head, files, patch, truncated } = changes
+  const compared = useMemo(
+    () => ({ base_sha: base ?? '', merge_base: base, head_sha: head ?? '', files, patch, truncated }),
+    [base, head, files, patch, truncated],
+  )
+  const unpushed = new Set(files.filter(({ is_pushed: isPushed }) => !isPushed).map(({ path }) => path))
   return (
     <div className="flex flex-col gap-3">
-      {changes.truncated && <p className="text-sm text-dim">The change is too large to show whole.</p>}
-      {changes.files.map((file, at) => {
-        const patch = patches.get(file.path)
-        return (
-          <details
-            key={file.path}
-            open={at < openMax}
-            className="overflow-hidden rounded-md border border-line bg-panel"
-          >
-            <summary className="flex cursor-pointer items-center gap-2 bg-side px-3 py-1.5">
-              <code className="min-w-0 flex-1 truncate font-mono text-xs">{visibleName(file.path)}</code>
-              <span className="text-xs text-faint">
-                {file.status}
-                {file.is_pushed ? '' : ', not pushed'}
-              </span>
-              {!file.binary && <Stat {...file} />}
-            </summary>
-            {patch === undefined ? (
-              <p className="px-3 py-2 text-sm text-dim">
-                {file.binary ? 'Binary file' : 'Not in this diff: too large.'}
-              </p>
-            ) : (
-              <DiffLines diff={patch} label={`Diff of ${file.path}`} />
+      {truncated && <p className="text-sm text-dim">The change is too large to show whole.</p>}
+      <ReadOnlyDiff
+        projectId={session.project_id}
+        changes={compared}
+        hasTree
+        // The project has what was pushed.
+        hasContext={unpushed.size === 0 && changes.unpushed_commits === 0}
+        aside={({ path, status }) => (
+          <>
+            {unpushed.has(path) && <span className="text-xs text-warn @max-md:sr-only">not pushed</span>}
+            {status !== 'deleted' && (
+              <Link
+                to={paths.sessionFiles}
+                params={{ project: slug, sessionId: session.session_id }}
+                search={{ path }}
+                className={linkClass}
+              >
+                View file
+              </Link>
             )}
-          </details>
-        )
-      })}
+          </>
+        )}
+      />
     </div>
   )
 }
