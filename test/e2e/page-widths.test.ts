@@ -39,7 +39,7 @@ test.skipIf(!browserPath)(
     const { page, server, complaints } = story
     const name = 'Retry deliveries that fail with a timeout, and wait twice as long each time'
     const secret = `PAYMENTS_${'GATEWAY_'.repeat(6)}TOKEN`
-    await server.svc(['secrets', 'set', secret, '--value', 'abcdefgh', '--project', project.project_id])
+    await server.json(['secrets', 'set', `${secret}=abcdefgh`, '--project', project.project_id])
     // Rows of an agent, which this server without sandboxes has none of.
     await page.route('**/audit?*', async (route) => {
       const reply = await route.fetch()
