@@ -245,7 +245,9 @@ test.skipIf(!browserPath)(
 test.skipIf(!browserPath)(
   'offers each time to snooze until once, also on a Sunday, whose tomorrow is the Monday of next week',
   async () => {
-    const there = await page.context().newPage()
+    // The clock is the context's.
+    const context = await browser.newContext({ storageState: await page.context().storageState() })
+    const there = await context.newPage()
     const offered = async (day: string) => {
       await there.clock.setFixedTime(new Date(`${day}T10:00:00`))
       await there.goto(server.url)
@@ -259,7 +261,7 @@ test.skipIf(!browserPath)(
     }
     expect(await offered('2026-11-28')).toEqual(['Later todaySat', 'TomorrowSun', 'Next weekMon'])
     expect(await offered('2026-11-29')).toEqual(['Later todaySun', 'TomorrowMon'])
-    await there.close()
+    await context.close()
   },
   120_000,
 )

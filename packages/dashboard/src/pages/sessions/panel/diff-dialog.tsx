@@ -30,8 +30,8 @@ export default function DiffDialog({ session, onClose }: { session: Session; onC
               <X aria-hidden className="size-4" />
             </Dialog.Close>
           </header>
-          {/* No bar of the page covers its top. */}
-          <div className="min-h-0 flex-1 overflow-y-auto p-4 [--spacing-bar:0px]">
+          {/* The tree sticks below the bar of a page, and here to the top. */}
+          <div className="min-h-0 flex-1 overflow-y-auto p-4 [--spacing-bar:-1rem]">
             <QueryResult of={found} what="the diff">
               {(changes) => <Files session={session} changes={changes} />}
             </QueryResult>
