@@ -149,8 +149,16 @@ export class ServerProcess {
     })
     const text = await response.text()
     if (status === undefined ? !response.ok : response.status !== status)
-      throw new Error(`${method} ${path}: ${response.status} ${text}`)
+      throw new Error(`${method} ${path}: ${response.status} ${text}${this.#loggedOf(response)}`)
     return JSON.parse(text) as T
+  }
+
+  /** The lines of its log about an answer of 500, which only they explain. */
+  #loggedOf({ status, headers }: Response): string {
+    const id = headers.get('x-request-id')
+    if (status !== 500 || id === null) return ''
+    const lines = this.output.split('\n').filter((line) => line.includes(id))
+    return `\n${lines.join('\n')}`
   }
 
   /** Resolves with its exit code once it has ended. */
