@@ -45,7 +45,7 @@ test.skipIf(!browserPath)(
     const dialog = page.getByRole('alertdialog', { name: 'Disable nightly?' })
     await dialog.getByText('This changes svc.toml on main with a change request that is merged at once').waitFor(slow)
     await expectItLooksRight(story, 'trigger-dialog')
-    // What is above the page is not darker than its cards.
+    // A dialog is lighter than the cards of the page below it.
     await page.emulateMedia({ colorScheme: 'dark' })
     expect(await lightnessOf(dialog)).toBeGreaterThan(await lightnessOf(page.locator('main section').first()))
     await dialog.getByRole('button', { name: 'Cancel' }).click()

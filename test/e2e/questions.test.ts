@@ -129,7 +129,7 @@ test.skipIf(!browserPath)(
     await waiting.getByRole('button', { name: 'Allow once' }).press('Enter')
     await said(session, /THIRD 33/)
     await waiting.waitFor({ state: 'detached' })
-    // What a person does next.
+    // The person writes a prompt next.
     await page
       .getByRole('textbox', { name: /^Prompt/ })
       .and(page.locator(':focus'))

@@ -42,7 +42,7 @@ export function usePageFocus(): void {
     const focused = ({ target }: FocusEvent) => {
       if (!(target instanceof Element)) return
       last = target
-      // What closes a menu or a dialog may remove the row of its button.
+      // A choice in a menu or a dialog may remove the row of its button.
       if (!isCovering(target)) trail = trailOf(target)
     }
     // The user goes on by themselves.

@@ -137,7 +137,7 @@ export function Row({ children }: { children: ReactNode }) {
   return <li className={rowClass}>{children}</li>
 }
 
-/** Of a row with buttons: on a narrow screen they stay beside its name, and this is below both. */
+/** The facts of a row: on a narrow screen its buttons stay beside its name, and the facts stand below both. */
 export const rowFacts = 'text-sm text-dim max-lg:order-last max-lg:w-full'
 
 /** An empty list. `command` creates its first item. */

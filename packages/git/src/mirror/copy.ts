@@ -25,7 +25,7 @@ export interface CopyManifest {
 
 /** git counts the objects of a large repository before it sends the first. */
 const silentSeconds = 300
-/** Of a large repository over a slow network. */
+/** A large repository takes long over a slow network. */
 const fetchMsMax = 60 * 60_000
 /** Kept refs of an emptied mirror, and replaced snapshots that are due to be pruned. */
 const noteNames = ['svc-kept-refs', 'svc-replaced-work']

@@ -82,7 +82,7 @@ describe('svc sessions shell', () => {
     expect(stderr).not.toContain('    at ')
   })
 
-  /** What the command says when the connection breaks, and the session is such by then. */
+  /** Returns what the command says after the connection breaks; `now` is the session by then. */
   async function broken(now: () => Session) {
     let isFirst = true
     await using service = startService({

@@ -11,7 +11,7 @@ export function PendingPage({ what = 'the page' }: { what?: string }) {
   )
 }
 
-/** What is known from the address alone. */
+/** The address alone tells so much. */
 function usePageTitle(): string {
   const { pathname } = useLocation()
   const { project, number, sessionId } = useParams({ strict: false })

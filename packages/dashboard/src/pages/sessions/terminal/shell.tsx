@@ -7,7 +7,7 @@ import { useEffect, useRef } from 'react'
 /** Without a reason, the connection broke. */
 export interface TerminalEnded {
   reason: string | null
-  /** Of the sandbox that it was in. */
+  /** The start of the session whose sandbox it was in. */
   generation: number
 }
 
