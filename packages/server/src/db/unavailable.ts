@@ -52,3 +52,11 @@ export function unavailableText(error: unknown): string {
     ? 'The database is read-only, as during a failover.'
     : 'The database does not answer.'
 }
+
+/** serialization_failure, deadlock_detected, lock_not_available, and query_canceled, as by `statement_timeout`. */
+const givenUp = new Set(['40001', '40P01', '55P03', '57014'])
+
+/** PostgreSQL undid the transaction for the sake of another one, or a statement waited too long: the same request may succeed. */
+export function isTransactionGivenUp(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && givenUp.has(error.code ?? '')
+}

@@ -7,6 +7,7 @@ import { buildApp } from '../app.ts'
 import { type Database, openDatabase } from '../db/pool.ts'
 import { withClient } from '../db/testing-cluster.ts'
 import { makeTestApp, type TestApp } from '../testing.ts'
+import { until } from '../testing-until.ts'
 
 let app: TestApp
 let away: Database
@@ -128,6 +129,62 @@ test.each([
     }
   },
 )
+
+test('answers 503 when PostgreSQL ends the request, which waits for another transaction that waits for it', async () => {
+  const { db, config } = app.deps
+  await sql`create function meet() returns trigger language plpgsql as $$ begin
+    perform pg_advisory_xact_lock(7, 1);
+    while not exists (select from pg_locks where locktype = 'advisory' and classid = 7 and objid = 1 and not granted) loop
+      perform pg_sleep(0.01);
+    end loop;
+    perform pg_advisory_xact_lock(7, 2);
+    return new;
+  end $$`.execute(db)
+  await sql`create trigger meet before insert on projects execute function meet()`.execute(db)
+  served = buildApp(app.deps)
+  try {
+    await withClient(config.databaseUrl!, async (other) => {
+      // Of the two, PostgreSQL ends the one that looks for a deadlock first.
+      await other.query(`set deadlock_timeout = '60s'`)
+      await other.query('begin')
+      await other.query('select pg_advisory_xact_lock(7, 2)')
+      const answer = ask('POST', '/v1/projects', { name: 'deadlocked' })
+      await until('the lock of the request', async () => {
+        const { rows } = await other.query(
+          `select from pg_locks where locktype = 'advisory' and classid = 7 and objid = 1`,
+        )
+        return rows.length > 0
+      })
+      await other.query('select pg_advisory_xact_lock(7, 1)')
+      await other.query('rollback')
+      const { status, headers, body } = await answer
+      expect([status, body.code, headers.get('retry-after')]).toEqual([503, 'unavailable', '2'])
+      expect(body.hint).toContain('Idempotency-Key')
+    })
+  } finally {
+    await sql`drop function meet cascade`.execute(db)
+  }
+})
+
+test('answers 503 when a statement waits too long for a lock', async () => {
+  const url = app.deps.config.databaseUrl!
+  const hasty = openDatabase(url, app.deps.log, { statementMsMax: 300, answerMsMax: 35_000 })
+  served = buildApp({ ...app.deps, db: hasty.db, locks: hasty.locks })
+  try {
+    await withClient(url, async (other) => {
+      await other.query('begin')
+      await other.query('lock table projects in exclusive mode')
+      const { status, body } = await ask('POST', '/v1/projects', { name: 'locked' })
+      expect([status, body.code, body.error]).toEqual([
+        503,
+        'unavailable',
+        'The database was too busy to finish this request.',
+      ])
+    })
+  } finally {
+    await hasty.close()
+  }
+})
 
 test('answers 503 when a connection breaks during a request, and serves the next request', async () => {
   const dying = openDatabase(app.deps.config.databaseUrl!, app.deps.log)

@@ -3,7 +3,7 @@ import { GitError, isDiskFull } from '@svc/git'
 import { SandboxError } from '@svc/sandbox'
 import { type Actor, boundSession } from '../auth/actor.ts'
 import { isDatabaseFull } from '../db/embedded/error.ts'
-import { isDatabaseUnavailable, unavailableText } from '../db/unavailable.ts'
+import { isDatabaseUnavailable, isTransactionGivenUp, unavailableText } from '../db/unavailable.ts'
 import type { Deps } from '../deps.ts'
 import type { Redaction, Redactor } from '../redaction/redaction.ts'
 
@@ -103,6 +103,11 @@ function asRefusal(error: unknown, method: string, deps: Pick<Deps, 'config' | '
       hint: inAMoment(method),
       cause: error,
     })
+  if (isTransactionGivenUp(error))
+    return new ServiceError('unavailable', 'The database was too busy to finish this request.', {
+      hint: inAMoment(method),
+      cause: error,
+    })
   if (isDiskFull(error) || isDatabaseFull(error)) return diskFull(error, deps)
   if (error instanceof SandboxError && error.kind === 'unreached')
     return new ServiceError('unavailable', error.message, {
@@ -115,6 +120,11 @@ function asRefusal(error: unknown, method: string, deps: Pick<Deps, 'config' | '
     })
   if (error instanceof GitError && error.failure === 'busy')
     return new ServiceError('unavailable', error.message, { cause: error })
+  if (error instanceof GitError && error.failure === 'timeout')
+    return new ServiceError('unavailable', 'A git process working on this request took too long and was stopped.', {
+      hint: inAMoment(method),
+      cause: error,
+    })
   // By the kernel for lack of memory, or by an operator.
   if (error instanceof GitError && error.failure === 'killed')
     return new ServiceError('unavailable', 'A git process working on this request was killed.', {
