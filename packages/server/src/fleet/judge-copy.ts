@@ -54,7 +54,7 @@ export async function bestHere(
   const dir = replicaDir(deps, project.project_id)
   const mark = await readReplicaMark(dir)
   const copy = mark === null ? null : await judgeCopy(deps, { project, upTo, dir, mark })
-  if (copy !== null && copy.missing.length === 0 && !copy.isStale) return copy
+  if (copy !== null && isWhole(copy)) return copy
   const found = await findFormer(deps, project)
   const former = found === null ? null : await judgeCopy(deps, { project, upTo, ...found })
   if (copy === null || former === null) return copy ?? former
@@ -64,6 +64,11 @@ export async function bestHere(
 /** A copy that may lack more than is known counts as the worst. */
 export function lossOf({ missing, isStale }: Pick<Judged, 'missing' | 'isStale'>): number {
   return missing.length + (isStale ? 1_000_000 : 0)
+}
+
+/** Everything that was acknowledged is in it. */
+export function isWhole(copy: Pick<Judged, 'missing' | 'isStale'>): boolean {
+  return lossOf(copy) === 0
 }
 
 async function judgeCopy(
@@ -89,8 +94,9 @@ async function judgeCopy(
   for (const { ref, sha } of followed.values())
     if (damaged.has(sha) && !missing.some((one) => one.ref === ref))
       missing.push({ ref, acknowledged: sha, copy: null })
-  const isWhole = isWholeLog(changes, { after: mark.seq, upTo })
-  const isStale = !isWhole || (mark.epoch !== project.home_epoch && !(await recordsRefs(deps, project)))
+  const isStale =
+    !isWholeLog(changes, { after: mark.seq, upTo }) ||
+    (mark.epoch !== project.home_epoch && !(await recordsRefs(deps, project)))
   return { dir, mark, missing, isStale, refs: now, values, seq: upTo }
 }
 

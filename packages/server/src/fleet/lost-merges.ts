@@ -5,14 +5,14 @@ import { mergedOf, type MergedRow } from '../change-requests/merge/lost-store.ts
 import type { DbOrTransaction } from '../db/schema.ts'
 import { changesAfter } from '../projects/replicas/store.ts'
 import type { ProjectRow } from '../projects/store.ts'
-import type { Judged } from './judge-copy.ts'
+import { isWhole, type Judged } from './judge-copy.ts'
 
 /** The merges of an external project are on its host. */
 export async function lostMerges(
   db: DbOrTransaction,
   { project, copy }: { project: ProjectRow; copy: Judged | null },
 ): Promise<LostMerge[]> {
-  if (!project.managed || copy === null || (copy.missing.length === 0 && !copy.isStale)) return []
+  if (!project.managed || copy === null || isWhole(copy)) return []
   const lost = new Set<MergedRow>()
   const merged = await mergedOf(db, project.project_id)
   const changes = await changesAfter(db, { projectId: project.project_id, after: 0, upTo: copy.seq })

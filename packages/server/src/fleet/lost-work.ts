@@ -2,13 +2,13 @@
 import { incompleteCommits } from '@svc/git'
 import type { DbOrTransaction } from '../db/schema.ts'
 import { newestWork, type WipRow } from '../sessions/unfinished-work/store.ts'
-import type { Judged } from './judge-copy.ts'
+import { isWhole, type Judged } from './judge-copy.ts'
 
 export async function lostWork(
   db: DbOrTransaction,
   { projectId, copy }: { projectId: string; copy: Judged | null },
 ): Promise<WipRow[]> {
-  if (copy !== null && copy.missing.length === 0 && !copy.isStale) return []
+  if (copy !== null && isWhole(copy)) return []
   const saved = await newestWork(db, projectId)
   if (copy === null) return saved
   const gone = new Set(await incompleteCommits(copy.dir, [...new Set(saved.map(({ commit_sha }) => commit_sha))]))

@@ -17,7 +17,7 @@ import { getProjectOrDeleted, type ProjectRow } from '../projects/store.ts'
 import { endOfProject } from '../sandboxes/store.ts'
 import { recordLostWork, setReturning } from '../sessions/unfinished-work/store.ts'
 import { adoptFormer } from './former-copy.ts'
-import { bestHere, followJudged, type Judged, type MissingRef, missingOf } from './judge-copy.ts'
+import { bestHere, followJudged, isWhole, type Judged, type MissingRef, missingOf } from './judge-copy.ts'
 import { lostMerges } from './lost-merges.ts'
 import { lostWork } from './lost-work.ts'
 
@@ -75,7 +75,7 @@ async function promoteOnce(deps: PromoteDeps, input: Promote): Promise<Promoted 
   const isStale = copy?.isStale === true
   const lost = await lostMerges(deps.db, { project, copy })
   const loss: Loss = { missing, is_stale: isStale, lost_merges: lost }
-  if (input.isTrial === true || ((missing.length > 0 || isStale) && !acceptLoss)) return { kind: 'lossy', ...loss }
+  if (input.isTrial === true || (!isWhole({ missing, isStale }) && !acceptLoss)) return { kind: 'lossy', ...loss }
   const work = await lostWork(deps.db, { projectId, copy })
   await failpoint('promote.before_files')
   let refs = new Map<string, string>()
