@@ -411,6 +411,12 @@ export interface Schema {
     began_at: Timestamp
     ended_at: Timestamp
   }
+  deletion_clock: {
+    singleton: Generated<boolean>
+    seen_at: Timestamp
+    jumped_from: Timestamp | null
+    waits_until: Timestamp | null
+  }
   given_secrets: {
     session_id: string
     project_id: string

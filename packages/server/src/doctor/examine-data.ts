@@ -9,6 +9,7 @@ import { openPlace } from '../backup/place/open.ts'
 import { newestBackup, otherWriter } from '../backup/schedule.ts'
 import type { Config } from '../config.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
+import { deletionTime } from '../retention/deletion-clock-store.ts'
 import { listOf } from './lost-repositories.ts'
 
 /** A backup may take as long again as the time between two. */
@@ -95,4 +96,15 @@ export async function examineHold(db: DbOrTransaction): Promise<Finding | null> 
   if (held === null) return null
   const says = `restored from a backup of ${held.backup_created_at}: it answers reads only, and nothing acts`
   return weak('held', says, 'Once its original is off: svc self-host resume')
+}
+
+/** Null: what is old enough is deleted. */
+export async function examineDeletions(db: DbOrTransaction, now: Date): Promise<Finding | null> {
+  const time = await deletionTime(db)
+  if (time?.waits_until == null || Date.parse(time.waits_until) <= now.getTime()) return null
+  return weak(
+    'deletions',
+    `the clock is more than a week from ${time.jumped_from}, when a server last ran: nothing is deleted for its age until ${time.waits_until}`,
+    'If the clock of this machine is wrong, set it now. If it is right, there is nothing to do.',
+  )
 }

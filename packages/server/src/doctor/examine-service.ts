@@ -7,7 +7,7 @@ import type { Deps } from '../deps.ts'
 import { hasRestoreMark } from '../backup/restore-mark.ts'
 import { lacksKnownDatabase } from '../startup/other-database.ts'
 import { version } from '../version.ts'
-import { examineBackups, examineHold } from './examine-data.ts'
+import { examineBackups, examineDeletions, examineHold } from './examine-data.ts'
 import { examineDatabase, examineQueues, examineTables } from './examine-database.ts'
 import { examineDisk } from './examine-disk.ts'
 import { examineGit } from './examine-git.ts'
@@ -39,7 +39,7 @@ export async function examineService({
     group('data', [
       examineBackups(config, new Date(), db),
       examineKey(config, db),
-      ...(db === null ? [] : [examineHold(db)]),
+      ...(db === null ? [] : [examineHold(db), examineDeletions(db, new Date())]),
     ]),
   ])
   return groups.filter(({ findings }) => findings.length > 0)

@@ -1,4 +1,4 @@
-import { type Project, projectSettings, type Role, roles } from '@svc/contract'
+import { deletedDaysKept, type Project, projectSettings, type Role, roles } from '@svc/contract'
 import { type RawBuilder, sql } from 'kysely'
 import pg from 'pg'
 import { isUuid } from '../auth/allow.ts'
@@ -248,6 +248,13 @@ export async function restoredAt(db: DbOrTransaction, projectId: string): Promis
 /** Only during its purge. False when another server was first. */
 export async function deleteProjectRow(db: DbOrTransaction, projectId: string): Promise<boolean> {
   return (await deleteRows(db, 'projects', { project_id: projectId, purge_at: sql`<= deleted_at` })) > 0
+}
+
+/** After a jump of the clock: what can still be restored can be so for its days, and at least until then. */
+export async function keepDeletedUntil(db: DbOrTransaction, until: string): Promise<void> {
+  await sql`update projects
+    set purge_at = greatest(deleted_at + make_interval(days => ${deletedDaysKept}), ${until}::timestamptz)
+    where purge_at > deleted_at`.execute(db)
 }
 
 /** Deletes projects from a restored copy, because its original purged them. */

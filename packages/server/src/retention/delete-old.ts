@@ -10,6 +10,7 @@ import type { Job } from '../scheduler/loop.ts'
 import { deleteOldTranscripts } from '../sessions/conversation/retention-store.ts'
 import { deleteOldSlots } from '../triggers/store.ts'
 import { deleteOldDeliveries } from '../webhooks/store.ts'
+import type { DeletionClock } from './deletion-clock.ts'
 
 /** Each deletes a limited number per call, the oldest first. */
 const deletions: Record<Exclude<RetentionKind, 'branches'>, (db: DbOrTransaction, days: number) => Promise<void>> = {
@@ -22,14 +23,14 @@ const deletions: Record<Exclude<RetentionKind, 'branches'>, (db: DbOrTransaction
   audit: deleteOldAudit,
 }
 
-export function retentionJobs(deps: DeleteMergedDeps): Job[] {
+export function retentionJobs(deps: DeleteMergedDeps, clock: DeletionClock): Job[] {
   return retentionKinds.flatMap((kind): Job[] => {
     const days = deps.config.keepDays[kind]
     if (days === null) return []
     const job = { name: `delete old ${kind}`, everyMs: 600_000 }
     // Branches are in the repository, at the home of the project.
     if (kind === 'branches')
-      return [{ ...job, scope: 'home', run: (signal) => deleteMergedBranches(deps, days, signal) }]
-    return [{ ...job, scope: 'any server', run: () => deletions[kind](deps.db, days) }]
+      return [{ ...job, scope: 'home', run: clock.unlessWaiting((signal) => deleteMergedBranches(deps, days, signal)) }]
+    return [{ ...job, scope: 'any server', run: clock.unlessWaiting(() => deletions[kind](deps.db, days)) }]
   })
 }

@@ -5,6 +5,7 @@ import { sql } from 'kysely'
 import { parseConfig } from '../config.ts'
 import { makeSessionApp, type SessionApp, until } from '../sessions/testing.ts'
 import { retentionJobs } from './delete-old.ts'
+import { DeletionClock } from './deletion-clock.ts'
 
 interface Storage {
   disk: { total_bytes: number; free_bytes: number; min_free_bytes: number }
@@ -31,7 +32,8 @@ afterAll(() => app.close())
 const storage = async () => (await app.request<Storage>('GET', '/v1/storage')).body
 
 async function runJobs(): Promise<void> {
-  for (const job of retentionJobs(app.deps)) await job.run(new AbortController().signal, new Set())
+  for (const job of retentionJobs(app.deps, new DeletionClock(app.deps)))
+    await job.run(new AbortController().signal, new Set())
 }
 
 /** Rows of each kind, first young ones and then old ones: space at the end of a table returns to the disk. */
@@ -169,7 +171,12 @@ test('the prompt of a session that failed before its agent got it goes, too', as
 
 test('nothing is deleted for ever, and a setting that is no such time is refused with the reason', () => {
   const forever = Object.fromEntries(retentionKinds.map((kind) => [`SVC_KEEP_${kind.toUpperCase()}`, 'forever']))
-  expect(retentionJobs({ ...app.deps, config: { ...app.deps.config, ...parseConfig(forever) } })).toEqual([])
+  expect(
+    retentionJobs(
+      { ...app.deps, config: { ...app.deps.config, ...parseConfig(forever) } },
+      new DeletionClock(app.deps),
+    ),
+  ).toEqual([])
   expect(parseConfig({}).keepDays).toMatchObject({ audit: null, branches: null })
   expect(parseConfig({ SVC_KEEP_EVENTS: '26w' }).keepDays).toMatchObject({ events: 182, transcripts: 365, audit: null })
   for (const text of ['0', '3d', '36h', 'never', '90', '36501d', '999999w'])

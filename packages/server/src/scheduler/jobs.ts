@@ -29,6 +29,7 @@ import { deleteOldRefChanges } from '../projects/replicas/store.ts'
 import { sweepRepositories } from '../projects/sweep-repositories.ts'
 import { forgetGivenSecrets } from '../secrets/given-store.ts'
 import { retentionJobs } from '../retention/delete-old.ts'
+import { DeletionClock } from '../retention/deletion-clock.ts'
 import { endDeletedProjects } from '../sessions/delete-project.ts'
 import { EnvPusher } from '../sessions/lifecycle/env-push.ts'
 import { RefreshTender } from '../sessions/refresh/tend.ts'
@@ -56,17 +57,18 @@ const compareAllMs = 300_000
 
 /** Every background job with its interval and what wakes it. Each may run twice and may be killed half-way. */
 export function jobs(deps: Deps): Job[] {
+  const clock = new DeletionClock(deps)
   return [
-    ...jobsOfSessions(deps),
+    ...jobsOfSessions(deps, clock),
     ...jobsOfRepositories(deps),
     ...jobsOfManifests(deps),
     ...jobsOfMessages(deps),
     ...jobsOfHomes(deps),
-    ...cleanups(deps),
+    ...cleanups(deps, clock),
   ]
 }
 
-function jobsOfSessions(deps: Deps): Job[] {
+function jobsOfSessions(deps: Deps, clock: DeletionClock): Job[] {
   const env = new EnvPusher(deps)
   const refreshes = new RefreshTender(deps)
   return [
@@ -132,7 +134,11 @@ function jobsOfSessions(deps: Deps): Job[] {
       everyMs: 5_000,
       wakeOn: ['projects'],
       idleMs: 60_000,
-      run: (signal) => endDeletedProjects(deps, signal),
+      async run(signal) {
+        // It keeps projects that would be due.
+        await clock.waitsUntil()
+        return endDeletedProjects(deps, signal)
+      },
     },
   ]
 }
@@ -337,7 +343,7 @@ function jobsOfHomes(deps: Deps): Job[] {
 /** A server that starts sweeps every repository, because the one before it may have died; later a few at a time. */
 const sweptMax = 200
 
-function cleanups(deps: Deps): Job[] {
+function cleanups(deps: Deps, clock: DeletionClock): Job[] {
   const backups = new ScheduledBackups(deps)
   const [reclaimed, pruned] = [new Rotation(), new Rotation()]
   const swept = { repositories: new Rotation(), mirrors: new Rotation() }
@@ -345,7 +351,7 @@ function cleanups(deps: Deps): Job[] {
   const few = (dirs: string[], folder: keyof typeof swept) => swept[folder].next(dirs, isFirst ? Infinity : sweptMax)
   return [
     { name: 'back up', scope: 'own disk', everyMs: 60_000, run: (signal) => backups.run(signal) },
-    ...retentionJobs(deps),
+    ...retentionJobs(deps, clock),
     { name: 'archive sandboxes', scope: 'any server', everyMs: 3_600_000, run: () => archiveOldSandboxes(deps) },
     { name: 'delete old chat', scope: 'any server', everyMs: 3_600_000, run: () => deleteOldChannelRows(deps) },
     { name: 'delete old approvals', scope: 'any server', everyMs: 3_600_000, run: () => deleteOldApprovals(deps.db) },
@@ -372,7 +378,12 @@ function cleanups(deps: Deps): Job[] {
       everyMs: 600_000,
       run: (signal) => reclaimStorage(deps, signal, reclaimed),
     },
-    { name: 'prune unfinished work', scope: 'home', everyMs: 600_000, run: (signal) => pruneWip(deps, signal, pruned) },
+    {
+      name: 'prune unfinished work',
+      scope: 'home',
+      everyMs: 600_000,
+      run: clock.unlessWaiting((signal) => pruneWip(deps, signal, pruned)),
+    },
     { name: 'delete given secrets', scope: 'any server', everyMs: 3_600_000, run: () => forgetGivenSecrets(deps.db) },
     { name: 'delete old inbox marks', scope: 'any server', everyMs: 3_600_000, run: () => forgetOldMarks(deps.db) },
     { name: 'delete idempotency keys', scope: 'any server', everyMs: 3_600_000, run: () => deleteOldKeys(deps.db) },

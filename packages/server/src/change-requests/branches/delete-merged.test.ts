@@ -11,6 +11,7 @@ import { sql } from 'kysely'
 import { pointsOf } from '../../../../../test/torture/scenarios.ts'
 import { armFailpoints, parseFailpoints } from '../../failpoint.ts'
 import { retentionJobs } from '../../retention/delete-old.ts'
+import { DeletionClock } from '../../retention/deletion-clock.ts'
 import { makeSessionApp, type SessionApp, until } from '../../sessions/testing.ts'
 import { reclaimStorage } from '../../storage/reclaim.ts'
 import { projectPath } from '../../test-app.ts'
@@ -39,7 +40,7 @@ async function runJob(deps = app.deps): Promise<void> {
     deleting_at = deleting_at - interval '1 day'`.execute(deps.db)
   const warn = ({ reason }: { reason?: string }, text: string) => void logged.push({ text, reason })
   const log = Object.assign(Object.create(deps.log) as typeof deps.log, { warn })
-  const jobs = retentionJobs({ ...deps, log, config: { ...deps.config, keepDays } })
+  const jobs = retentionJobs({ ...deps, log, config: { ...deps.config, keepDays } }, new DeletionClock(deps))
   expect(jobs.map(({ name, scope }) => [name, scope])).toEqual([['delete old branches', 'home']])
   await jobs[0]!.run(new AbortController().signal, 'all')
 }
@@ -428,7 +429,7 @@ describe('a repository on a git host', () => {
     expect(await tipsOf(host)).toContain(branch)
     expect((await sessionOf(host, branch)).branch_deleted_at).toBeNull()
     await rm(hook)
-    const [job] = retentionJobs({ ...app.deps, config: { ...app.deps.config, keepDays } })
+    const [job] = retentionJobs({ ...app.deps, config: { ...app.deps.config, keepDays } }, new DeletionClock(app.deps))
     await job!.run(new AbortController().signal, 'all')
     expect(await tipsOf(host)).toContain(branch)
     await runJob()
