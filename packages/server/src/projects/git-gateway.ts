@@ -145,13 +145,13 @@ async function read(
 ): Promise<Response> {
   const projectId = await projectOfReadCredential(deps, request.token)
   const project = projectId === c.req.param('projectId') ? await getProject(deps.db, projectId) : null
-  if (project === null || request.pushes) throw ofAnotherProject()
+  if (project === null || request.pushes) throw notReadable()
   const gate: PushGate = () => Promise.resolve('This credential is read-only.')
   return serveGateway(await openRepository(deps, project), gitRequest(c, request.path, request.url), gate, {})
 }
 
-function ofAnotherProject(): ServiceError {
-  return new ServiceError('forbidden', 'This credential only reads the repository of another project.')
+function notReadable(): ServiceError {
+  return new ServiceError('forbidden', 'This credential does not read this repository, or is read-only.')
 }
 
 const gitPath = /^\/v1\/projects\/[^/?#]+\/git\/(?:info\/refs|git-upload-pack|git-receive-pack)(?:[?#]|$)/
@@ -162,7 +162,7 @@ export const isGitPath = (path: string): boolean => gitPath.test(path)
 export async function refusalOfStranger(deps: Deps, authorization: string | null): Promise<unknown> {
   try {
     const token = tokenOf(authorization)
-    if (token.startsWith(readCredentialPrefix)) return ofAnotherProject()
+    if (token.startsWith(readCredentialPrefix)) return notReadable()
     await gitActor(deps, token)
     return notFound('project')
   } catch (error) {

@@ -174,13 +174,15 @@ export class WarmPool implements WarmSandboxes {
         'a warm sandbox is ready',
       )
     } catch (error) {
-      if (!filling.signal.aborted && !signal.aborted) this.#failed(use, error)
+      if (!filling.signal.aborted && !signal.aborted) await this.#failed(use, error)
     } finally {
       this.#filling = null
     }
   }
 
-  #failed(of: { project_id: string }, error: unknown): false {
+  async #failed(of: { project_id: string }, error: unknown): Promise<false> {
+    // It was deleted meanwhile, and the credentials of its sandbox with it.
+    if ((await getProject(this.#deps.db, of.project_id)) === null) return false
     const count = (this.#failures.get(of.project_id)?.count ?? 0) + 1
     this.#failures.set(of.project_id, { count, at: Date.now() })
     this.#deps.log.warn({ err: error, project_id: of.project_id }, 'keeping a sandbox warm failed')
