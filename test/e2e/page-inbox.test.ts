@@ -243,13 +243,13 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
-  'offers each time to snooze until once, also on a Sunday, whose tomorrow is the Monday of next week',
+  'offers each time to snooze until once, and as today only what is today',
   async () => {
     // The clock is the context's.
     const context = await browser.newContext({ storageState: await page.context().storageState() })
     const there = await context.newPage()
-    const offered = async (day: string) => {
-      await there.clock.setFixedTime(new Date(`${day}T10:00:00`))
+    const offered = async (day: string, time = '10:00') => {
+      await there.clock.setFixedTime(new Date(`${day}T${time}:00`))
       await there.goto(server.url)
       await there.getByRole('link', { name: gamma }).focus()
       await there.keyboard.press('h')
@@ -260,7 +260,10 @@ test.skipIf(!browserPath)(
       return days
     }
     expect(await offered('2026-11-28')).toEqual(['Later todaySat', 'TomorrowSun', 'Next weekMon'])
+    // The tomorrow of a Sunday is the Monday of next week.
     expect(await offered('2026-11-29')).toEqual(['Later todaySun', 'TomorrowMon'])
+    expect(await offered('2026-11-28', '20:59')).toEqual(['Later todaySat', 'TomorrowSun', 'Next weekMon'])
+    expect(await offered('2026-11-28', '21:00')).toEqual(['TomorrowSun', 'Next weekMon'])
     await context.close()
   },
   120_000,

@@ -50,15 +50,18 @@ export function usePutAway() {
 
 export type PuttingAway = ReturnType<typeof usePutAway>
 
-/** Later today, tomorrow morning, and Monday morning, by the clock of the browser; on a Sunday tomorrow is Monday. */
+/**
+ * Later today, tomorrow morning, and Monday morning, by the clock of the browser. Late in the evening nothing is later
+ * today, and on a Sunday tomorrow is Monday.
+ */
 export function snoozeTimes(now: Date): [label: string, until: string][] {
   const at = (days: number, hours: number) =>
     new Date(now.getFullYear(), now.getMonth(), now.getDate() + days, hours).toISOString()
-  const later = new Date(now.getTime() + 3 * 3_600_000).toISOString()
+  const later = new Date(now.getTime() + 3 * 3_600_000)
   const daysToMonday = (8 - now.getDay()) % 7 || 7
-  return [
-    ['Later today', later],
-    ['Tomorrow', at(1, 9)],
-    ...(daysToMonday === 1 ? [] : [['Next week', at(daysToMonday, 9)] satisfies [string, string]]),
-  ]
+  const times: [label: string, until: string][] = []
+  if (later.getDate() === now.getDate()) times.push(['Later today', later.toISOString()])
+  times.push(['Tomorrow', at(1, 9)])
+  if (daysToMonday > 1) times.push(['Next week', at(daysToMonday, 9)])
+  return times
 }
