@@ -119,7 +119,11 @@ auth = { type = "bearer", secret_env = "API_KEY" }
     await git(clone, 'commit', '--quiet', '--all', '-m', 'Add a webhook and a connector')
     await git(clone, 'push', '--quiet', gatewayOf(server, orchard), 'HEAD:main')
     await page.setViewportSize({ width: 1280, height: 800 })
-    await page.goto(`${server.url}/projects/${orchard.slug}/secrets`)
+    // The page of the triggers says once that it is missing, beside the hook.
+    await page.goto(`${server.url}/projects/${orchard.slug}/triggers`)
+    await page.getByText(/HOOK_SECRET is not set/).waitFor(slow)
+    expect(await page.getByText(/is not set/).count()).toBe(1)
+    await page.getByRole('link', { name: 'Set the secret' }).click()
     const row = (name: string) =>
       page.getByRole('list', { name: 'Secrets' }).getByRole('listitem').filter({ hasText: name })
     await row('HOOK_SECRET').getByText('Needed by trigger on-push').waitFor(slow)
@@ -131,6 +135,9 @@ auth = { type = "bearer", secret_env = "API_KEY" }
     await page.getByRole('button', { name: 'Set secret' }).click()
     await row('HOOK_SECRET').getByText('set', { exact: true }).waitFor(slow)
     await row('HOOK_SECRET').getByText('Needed by trigger on-push').waitFor()
+    await page.goBack()
+    await page.getByText('Calls must be signed with the secret HOOK_SECRET').waitFor(slow)
+    await page.getByText(/is not set/).waitFor({ ...slow, state: 'detached' })
     expect(complaints).toEqual([])
   },
   180_000,

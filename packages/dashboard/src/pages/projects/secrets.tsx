@@ -3,6 +3,7 @@ import { Failure, Read, SendForm, useSend } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { ConfirmButton } from '../../components/confirm-button.tsx'
 import { useWriteRefusal } from '../../components/role.ts'
+import { triggers } from '../triggers/queries.ts'
 import { secrets } from './queries.ts'
 import type { Reply } from '../../api.ts'
 import { Badge, Time } from '../../ui/text.tsx'
@@ -22,7 +23,8 @@ export function SecretsPage() {
     valueField.current?.focus()
   }
   const list = secrets(projectId)
-  const refetch = [list.queryKey]
+  // A webhook without its secret is an error of its trigger.
+  const refetch = [list.queryKey, triggers(projectId).queryKey]
   const save = useSend('POST', '/v1/projects/{projectId}/secrets', {
     path: { projectId },
     refetch,

@@ -1,7 +1,7 @@
 import { Read } from '../../components/requests.tsx'
 import { ManifestIssues } from '../../components/manifest-issues.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
-import { triggers } from './queries.ts'
+import { type Trigger, triggers } from './queries.ts'
 import { Card, Empty, Page } from '../../ui/layout.tsx'
 import { TriggerCard } from './trigger.tsx'
 
@@ -18,9 +18,13 @@ export function TriggersPage() {
       <Read query={triggers(useProject().project_id)} what="triggers">
         {({ triggers, errors }) => (
           <>
-            <ManifestIssues issues={errors} />
+            <ManifestIssues issues={errors.filter((error) => !triggers.some((each) => isUnsetSecret(error, each)))} />
             {triggers.map((each) => (
-              <TriggerCard key={each.slug} trigger={each} />
+              <TriggerCard
+                key={each.slug}
+                trigger={each}
+                isSecretSet={!errors.some((error) => isUnsetSecret(error, each))}
+              />
             ))}
             {triggers.length === 0 && (
               <Card>
@@ -36,3 +40,7 @@ export function TriggersPage() {
     </Page>
   )
 }
+
+/** An error without a line is no error of the text of svc.toml. The card shows this one, with a link to the secrets. */
+const isUnsetSecret = ({ path, line }: { path: string; line: number | null }, { slug, secret_env }: Trigger) =>
+  secret_env !== null && line === null && path === `triggers.${slug}`

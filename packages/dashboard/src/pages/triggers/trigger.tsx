@@ -13,9 +13,8 @@ import { Card, Empty, Notice, Row, rowFacts, Rows } from '../../ui/layout.tsx'
 import { ChangeRequestLink, SessionLink } from '../../components/links.tsx'
 import { sessions } from '../sessions/queries.ts'
 import { paths } from '../../paths.ts'
-import { secrets } from '../projects/queries.ts'
 
-export function TriggerCard({ trigger: each }: { trigger: Trigger }) {
+export function TriggerCard({ trigger: each, isSecretSet }: { trigger: Trigger; isSecretSet: boolean }) {
   const { project_id: projectId, account_id: accountId, slug: project, default_branch: branch } = useProject()
   const refusal = useWriteRefusal(accountId)
   const path = { projectId, slug: each.slug }
@@ -67,7 +66,7 @@ export function TriggerCard({ trigger: each }: { trigger: Trigger }) {
             </ChangeRequestLink>
           </Notice>
         )}
-        <When trigger={each} />
+        <When trigger={each} isSecretSet={isSecretSet} />
         <details>
           <summary className="cursor-pointer text-dim">Prompt{each.agent === null ? '' : ` for ${each.agent}`}</summary>
           <p className="mt-1 rounded-md border border-line bg-sunken p-3 break-words whitespace-pre-wrap">
@@ -82,8 +81,9 @@ export function TriggerCard({ trigger: each }: { trigger: Trigger }) {
   )
 }
 
-function When({ trigger: each }: { trigger: Trigger }) {
-  if (each.type === 'webhook') return <WebhookAddress url={each.webhook_url} secretEnv={each.secret_env} />
+function When({ trigger: each, isSecretSet }: { trigger: Trigger; isSecretSet: boolean }) {
+  if (each.type === 'webhook')
+    return <WebhookAddress url={each.webhook_url} secretEnv={each.secret_env} isSecretSet={isSecretSet} />
   return (
     <div className="flex flex-col gap-0.5">
       <p>
@@ -143,14 +143,18 @@ function withoutCode(reason: string): string {
   return reason.replace(/^[a-z]+(?:_[a-z]+)*: /, '')
 }
 
-function WebhookAddress({ url, secretEnv }: { url: string | null; secretEnv: string | null }) {
-  const { project_id: projectId, slug: project } = useProject()
-  const { data } = useQuery(secrets(projectId))
+interface Webhook {
+  url: string | null
+  secretEnv: string | null
+  isSecretSet: boolean
+}
+
+function WebhookAddress({ url, secretEnv, isSecretSet }: Webhook) {
+  const { slug: project } = useProject()
   if (url === null) return null
-  const isMissing = secretEnv !== null && data !== undefined && !data.items.some(({ name }) => name === secretEnv)
   return (
     <>
-      {isMissing && (
+      {!isSecretSet && (
         <Notice tone="warn" title={`Calls are rejected because the secret ${secretEnv} is not set`}>
           <Link to={paths.secrets} params={{ project }} className="text-accent underline">
             Set the secret
