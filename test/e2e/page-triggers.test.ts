@@ -135,6 +135,14 @@ auth = { type = "bearer", secret_env = "API_KEY" }
     await page.getByRole('button', { name: 'Set secret' }).click()
     await row('HOOK_SECRET').getByText('set', { exact: true }).waitFor(slow)
     await row('HOOK_SECRET').getByText('Needed by trigger on-push').waitFor()
+    // On a phone the buttons of a row are beside its name, also where there are two.
+    await page.setViewportSize({ width: 390, height: 844 })
+    for (const name of ['HOOK_SECRET', 'API_KEY']) {
+      const { y, height } = (await row(name).getByText(name, { exact: true }).boundingBox())!
+      for (const button of await row(name).getByRole('button').all())
+        expect((await button.boundingBox())!.y).toBeLessThan(y + height)
+    }
+    await expectItLooksRight(story, 'secrets-set')
     await page.goBack()
     await page.getByText('Calls must be signed with the secret HOOK_SECRET').waitFor(slow)
     await page.getByText(/is not set/).waitFor({ ...slow, state: 'detached' })

@@ -8,7 +8,7 @@ import { secrets } from './queries.ts'
 import type { Reply } from '../../api.ts'
 import { Badge, Time } from '../../ui/text.tsx'
 import { Button, Input, useFields } from '../../ui/form.tsx'
-import { Card, Empty, Page, Row, Rows } from '../../ui/layout.tsx'
+import { Card, Empty, Page, Row, rowFacts, Rows } from '../../ui/layout.tsx'
 
 type Secrets = Reply<'/v1/projects/{projectId}/secrets'>
 
@@ -115,11 +115,11 @@ function SecretRow({
   Partial<Pick<Actions, 'removal'>> & { name: string; verb: string; neededBy: string | null; children: ReactNode }) {
   return (
     <Row>
-      <div className="min-w-0 flex-1 basis-40">
+      <div className="min-w-0 flex-1 basis-28">
         <code className="font-mono break-all">{name}</code>
         {neededBy !== null && <p className="text-sm wrap-anywhere text-dim">{neededBy}</p>}
       </div>
-      {children}
+      <span className={`${rowFacts} flex items-center gap-3`}>{children}</span>
       <Button kind="quiet" disabledReason={refusal} onClick={() => onEdit(name)} aria-label={`${verb} ${name}`}>
         {verb}
       </Button>
