@@ -115,6 +115,10 @@ test.skipIf(!browserPath)(
     await page.goto(`${server.url}/projects/asking/sessions/${session}`)
     const waiting = page.getByRole('list', { name: 'Questions from the agent' })
     await waiting.getByText('The agent asks for permission: Run a command').waitFor()
+    // The box has the command alone. What "always" allows is below it.
+    const box = waiting.getByLabel('Details: Run a command')
+    expect(await box.textContent()).toMatch(/^echo "THIRD [^]*\(exit \$code\)$/)
+    expect(await waiting.getByText(/^"Always" allows/).count()).toBe(1)
     await mkdir(pictures, { recursive: true })
     for (const [width, colorScheme] of [
       [1280, 'light'],

@@ -3870,8 +3870,10 @@ export interface components {
             /** @enum {string} */
             kind: "permission" | "question" | "connector";
             title: string;
-            /** @description The command, change or choices that the question is about. May be empty. */
+            /** @description The command, change or choices that the question is about, then the note. May be empty. */
             detail: string;
+            /** @description The words of the service at the end of `detail`, such as what `always` allows. May be empty. */
+            note: string;
             options: {
                 value: string;
                 label: string;

@@ -4,7 +4,7 @@ export const aQuestion = (changes: Partial<Question> = {}): Question => ({
   question_id: '99999999-9999-4999-8999-999999999999',
   kind: 'permission',
   title: 'Run a command',
-  detail: 'npm publish',
+  ...{ detail: 'npm publish', note: '' },
   options: [
     { value: 'once', label: 'Allow once' },
     { value: 'reject', label: 'Deny' },

@@ -12,6 +12,8 @@ export type QuestionStatus = (typeof questionStatuses)[number]
 export const questionsOpenMax = 50
 export const questionTitleMax = 300
 export const questionDetailMax = 8_000
+/** Part of the detail. It is never cut, so a longer one is not made. */
+export const questionNoteMax = 2_000
 export const questionOptionsMax = 20
 export const questionOptionMax = 200
 export const answerCharsMax = 4_000
@@ -20,7 +22,12 @@ export const question = named('Question', {
   question_id: uuid,
   kind: z.enum(questionKinds),
   title: z.string(),
-  detail: z.string().describe('The command, change or choices that the question is about. May be empty.'),
+  detail: z
+    .string()
+    .describe('The command, change or choices that the question is about, then the note. May be empty.'),
+  note: z
+    .string()
+    .describe('The words of the service at the end of `detail`, such as what `always` allows. May be empty.'),
   options: z.array(z.object({ value: z.string(), label: z.string() })),
   status: z.enum(questionStatuses),
   answer: z

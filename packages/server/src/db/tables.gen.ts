@@ -883,6 +883,7 @@ export interface Schema {
     reason: string | null
     asked_at: Now
     expires_at: Timestamp | null
+    note: Generated<string>
   }
   session_sandboxes: {
     sandbox_id: string

@@ -70,7 +70,7 @@ describe('permissions', () => {
       question_id: expect.any(String),
       kind: 'permission',
       title: 'Run a command',
-      detail: 'npm publish\n\n"Always" allows: npm *',
+      ...{ detail: 'npm publish\n\n"Always" allows: npm *', note: '"Always" allows: npm *' },
       options: [
         { value: 'once', label: 'Allow once' },
         { value: 'always', label: 'Always allow in this session' },
@@ -166,11 +166,27 @@ describe('permissions', () => {
     const command = 'cd /tmp && npm publish; echo done'
     void agent.askPermission({ ...bash, patterns: ['cd /tmp', 'npm publish', 'echo done'], metadata: { command } })
     const [run] = await openOf(session)
-    expect(run!.detail).toBe(`${command}\n\n"Always" allows: npm *`)
+    const note = '"Always" allows: npm *'
+    expect([run!.detail, run!.note]).toEqual([`${command}\n\n${note}`, note])
     const diff = '-old\n+new\n'
     void agent.askPermission({ permission: 'edit', patterns: ['a.txt'], metadata: { filepath: 'a.txt', diff } })
     const [edit] = await openOf(session, 2)
-    expect([edit!.title, edit!.detail]).toEqual(['Change a file', `a.txt\n\n${diff}`])
+    expect([edit!.title, edit!.detail, edit!.note]).toEqual(['Change a file', `a.txt\n\n${diff}`, ''])
+  })
+
+  test('shows everything that "always" allows, beside a long command too, or does not offer it', async () => {
+    const session = await app.running()
+    const agent = agentOf(session)
+    void agent.askPermission({ ...bash, metadata: { command: 'x'.repeat(10_000) } })
+    const [long] = await openOf(session)
+    expect([long!.detail.length, long!.note]).toEqual([8_000, '"Always" allows: npm *'])
+    expect(long!.detail).toMatch(/^x+…\n\n"Always" allows: npm \*$/)
+    const tooMany = Array.from({ length: 21 }, (_, at) => `npm ${at} *`)
+    for (const [at, always] of [tooMany, ['y'.repeat(3_000)]].entries()) {
+      void agent.askPermission({ ...bash, always })
+      const [asked] = await openOf(session, at + 2)
+      expect([asked!.note, asked!.options.map(({ value }) => value)]).toEqual(['', ['once', 'reject']])
+    }
   })
 
   test('contains no secret of the session', async () => {
@@ -227,7 +243,7 @@ describe('questions of an agent', () => {
     const asked = (await openOf(session, 3)).toReversed()
     expect(asked.map(({ kind, title, detail }) => [kind, title, detail])).toEqual([
       ['question', 'Which colour?', 'Red: Warm\nBlue: Cold'],
-      ['question', 'Which ones?', 'Red: Warm\nBlue: Cold\nSeveral answers are possible, one per line.'],
+      ['question', 'Which ones?', 'Red: Warm\nBlue: Cold\n\nSeveral answers are possible, one per line.'],
       ['question', 'Why?', ''],
     ])
     const [one, ones, why] = asked.map(({ question_id }) => question_id) as [string, string, string]

@@ -1,6 +1,7 @@
 /** Posts the state of a session and each answer to its thread, and edits the messages when they change. */
 import type { Question } from '@svc/contract'
 import { count } from '@svc/contract/count'
+import { withoutNote } from '@svc/contract/schemas/question-note'
 import type { Deps } from '../../deps.ts'
 import type { Db, DbOrTransaction } from '../../db/schema.ts'
 import { getProject, type ProjectRow } from '../../projects/store.ts'
@@ -167,11 +168,13 @@ function unfinished(session: SessionRow, work: WipRow | null): Word[] | null {
 
 /** Shows the options while the question is open, then the answer. The text comes from an agent, so none of it is markup. */
 function questionMessage(question: Question, url: string): Message {
-  const { kind, title, detail, options, status, answer, reason } = question
+  const { kind, title, note, options, status, answer, reason } = question
   const asks = kind === 'question' ? 'The agent asks' : 'The agent asks for permission'
   const words: Word[] = [{ bold: asks }, `: ${title}`]
   const parts: Part[] = [{ kind: 'line', words }]
-  if (detail !== '') parts.push({ kind: 'note', words: [cut(detail, errorCharsMax)] })
+  const about = withoutNote(question)
+  if (about !== '') parts.push({ kind: 'note', words: [cut(about, errorCharsMax)] })
+  if (note !== '') parts.push({ kind: 'note', words: [note] })
   const label = options.find(({ value }) => value === answer)?.label ?? answer ?? 'in the sandbox'
   if (status === 'open') parts.push({ kind: 'buttons', buttons: answerButtons(question, url) })
   else if (status === 'answered') parts.push({ kind: 'note', words: ['Answered: ', cut(label, errorCharsMax)] })

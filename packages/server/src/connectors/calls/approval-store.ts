@@ -111,6 +111,7 @@ async function openQuestion(trx: DbOrTransaction, approval: ApprovalRow): Promis
       ...{ question_id: approval.approval_id, kind: 'connector', runtime_id: null, position: 0, multiple: false },
       title: `Call ${approval.slug}/${approval.tool}`,
       detail: JSON.stringify(approval.arguments, null, 2),
+      note: '',
       options: [
         { value: 'approve', label: 'Approve' },
         { value: 'approve_always', label: 'Always approve this tool' },

@@ -157,10 +157,11 @@ export class AgentQuestions {
 
   #rowsOf({ id, kind, questions }: Request): NewQuestion[] {
     const text = (given: string) => this.#of.redactor.text(given)
-    return questions.map(({ title, detail, options, multiple }, position) => ({
+    return questions.map(({ title, detail, note, options, multiple }, position) => ({
       ...{ question_id: this.#deps.newId(), kind, runtime_id: id, position, multiple, expires_at: null },
       title: text(title),
       detail: text(detail),
+      note: text(note),
       options: options.map(({ value, label }) => ({ value: cutOption(text(value)), label: cutOption(text(label)) })),
     }))
   }

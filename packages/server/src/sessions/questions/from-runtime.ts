@@ -1,5 +1,5 @@
 /** Parses the permissions and questions of the runtime. The input is untrusted, so every field is checked. Long texts are cut after the redaction, so that no part of a secret remains at the cut. */
-import { isRecord, questionOptionsMax } from '@svc/contract'
+import { isRecord, questionNoteMax, questionOptionsMax } from '@svc/contract'
 import { storable } from '../../sandboxes/storable.ts'
 import type { NewQuestion } from './store.ts'
 
@@ -7,7 +7,7 @@ import type { NewQuestion } from './store.ts'
 export interface Request {
   id: string
   kind: 'permission' | 'question'
-  questions: Pick<NewQuestion, 'title' | 'detail' | 'options' | 'multiple'>[]
+  questions: Pick<NewQuestion, 'title' | 'detail' | 'note' | 'options' | 'multiple'>[]
 }
 
 export type RuntimeEvent =
@@ -20,6 +20,8 @@ export type RuntimeEvent =
 const idPattern = /^[\w.-]{1,200}$/
 const questionsMax = 10
 const patternsMax = 20
+/** Half of a note, because the redaction may make it longer. */
+const alwaysCharsMax = questionNoteMax / 2
 
 export function readEvent(event: unknown): RuntimeEvent | null {
   if (!isRecord(event) || !isRecord(event.properties)) return null
@@ -69,19 +71,18 @@ function readPermission(given: Record<string, unknown>): Request | null {
   const { id, permission } = given
   if (!isId(id) || typeof permission !== 'string') return null
   const patterns = texts(given.patterns).filter((pattern) => pattern !== '*')
-  const always = texts(given.always)
+  const note = alwaysText(given.always)
   const metadata = isRecord(given.metadata) ? given.metadata : {}
   // The patterns are parts of the command; the person decides on the whole command.
   const whole = clean(metadata.command)
   const about = whole === '' ? [patterns.join('\n'), metadataText(metadata, patterns)] : [whole]
-  const detail = [...about, alwaysText(always)]
   const options = [
     { value: 'once', label: 'Allow once' },
-    ...(always.length === 0 ? [] : [{ value: 'always', label: 'Always allow in this session' }]),
+    ...(note === '' ? [] : [{ value: 'always', label: 'Always allow in this session' }]),
     { value: 'reject', label: 'Deny' },
   ]
-  const text = detail.filter((each) => each !== '').join('\n\n')
-  return { id, kind: 'permission', questions: [{ title: titleOf(permission), detail: text, options, multiple: false }] }
+  const detail = about.filter((each) => each !== '').join('\n\n')
+  return { id, kind: 'permission', questions: [{ title: titleOf(permission), detail, note, options, multiple: false }] }
 }
 
 const titles: Record<string, string> = {
@@ -108,9 +109,13 @@ function metadataText(metadata: Record<string, unknown>, patterns: string[]): st
     .join('\n')
 }
 
-function alwaysText(always: string[]): string {
+/** Empty where the person could not see everything that "always" would allow. Then only this use can be allowed. */
+function alwaysText(given: unknown): string {
+  const always = texts(given)
   if (always.length === 0) return ''
-  return always.includes('*') ? '"Always" allows every use of this tool.' : `"Always" allows: ${always.join(', ')}`
+  if (always.includes('*')) return '"Always" allows every use of this tool.'
+  const text = `"Always" allows: ${always.join(', ')}`
+  return always.length < (given as unknown[]).length || text.length > alwaysCharsMax ? '' : text
 }
 
 function readQuestions(given: Record<string, unknown>): Request | null {
@@ -130,10 +135,11 @@ function readQuestion({ question, options, multiple }: Record<string, unknown>):
   const known = [...new Map(choices.map((choice) => [choice.label, choice])).values()].slice(0, questionOptionsMax)
   const described = known.filter(({ description }) => description !== '' && description !== undefined)
   const detail = described.map(({ label, description }) => `${label}: ${description}`)
-  if (multiple === true && known.length > 1) detail.push('Several answers are possible, one per line.')
+  const takesSeveral = multiple === true && known.length > 1
   return {
     title: clean(question) || 'The agent asks a question',
     detail: detail.join('\n'),
+    note: takesSeveral ? 'Several answers are possible, one per line.' : '',
     options: known.map(({ label }) => ({ value: label, label })),
     multiple: multiple === true,
   }

@@ -2,6 +2,7 @@
 import {
   type Question,
   questionDetailMax,
+  questionNoteMax,
   type QuestionKind,
   questionOptionMax,
   questionOptionsMax,
@@ -9,6 +10,7 @@ import {
   type QuestionStatus,
   questionTitleMax,
 } from '@svc/contract'
+import { withNote } from '@svc/contract/schemas/question-note'
 import { type ExpressionBuilder, sql } from 'kysely'
 import type { UserActor } from '../../auth/actor.ts'
 import { type PageQuery, readPage } from '../../db/read-page.ts'
@@ -29,7 +31,9 @@ export interface NewQuestion {
   position: number
   multiple: boolean
   title: string
+  /** Without the note. */
   detail: string
+  note: string
   options: { value: string; label: string }[]
   expires_at: Date | null
 }
@@ -44,11 +48,11 @@ export function statusOf(row: Pick<QuestionRow, 'status' | 'answer' | 'expires_a
 }
 
 export function presentQuestion(row: QuestionRow, now: Date): Question {
-  const { question_id, kind, title, detail, answer, asked_at, answered_by } = row
+  const { question_id, kind, title, detail, note, answer, asked_at, answered_by } = row
   const options = row.options as Question['options']
   const status = statusOf(row, now)
   const reason = row.reason ?? (status === 'expired' ? lateReason : null)
-  return { question_id, kind, title, detail, options, status, answer, asked_at, answered_by, reason }
+  return { question_id, kind, title, detail, note, options, status, answer, asked_at, answered_by, reason }
 }
 
 export function isWaiting(eb: ExpressionBuilder<Schema, 'project_sessions'>) {
@@ -87,6 +91,7 @@ export async function openQuestions(
   const opened: QuestionRow[] = []
   const open = await countOpen(trx, session.session_id)
   for (const { options, ...question } of asked.slice(0, Math.max(0, questionsOpenMax - open))) {
+    const note = cut(question.note, questionNoteMax)
     const row = await trx
       .insertInto('session_questions')
       .values({
@@ -94,7 +99,8 @@ export async function openQuestions(
         session_id: session.session_id,
         generation: found.generation,
         title: cut(question.title, questionTitleMax),
-        detail: cut(question.detail, questionDetailMax),
+        detail: withNote(cut(question.detail, questionDetailMax - withNote('…', note).length + 1), note),
+        note,
         options: JSON.stringify(options.slice(0, questionOptionsMax)),
         answer: null,
         answered_by: null,

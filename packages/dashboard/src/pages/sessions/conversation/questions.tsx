@@ -1,6 +1,7 @@
 /** What the agent asks. It is the loudest thing on the page, because the agent waits. */
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import type { Question } from '@svc/contract/routes/questions'
+import { withoutNote } from '@svc/contract/schemas/question-note'
 import { Failure, useSend } from '../../../components/requests.tsx'
 import { useWriteRefusal } from '../../../components/role.ts'
 import { Kbd } from '../../../ui/kbd.tsx'
@@ -26,7 +27,10 @@ export function Questions({ session, questions }: { session: Session; questions:
 
 function QuestionCard({ session, question, hasKey }: { session: Session; question: Question; hasKey: boolean }) {
   const [text, setText] = useState('')
-  const { kind, title, detail, options } = question
+  const { kind, title, options } = question
+  // A server of the version before sends no note.
+  const note = (question as Partial<Question>).note ?? ''
+  const about = withoutNote(question)
   const path = { ...pathOf(session), questionId: question.question_id }
   const answer = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/questions/{questionId}/answer', {
     path,
@@ -47,15 +51,16 @@ function QuestionCard({ session, question, hasKey }: { session: Session; questio
         </span>
         <Time at={question.asked_at} />
       </p>
-      {detail !== '' && (
+      {about !== '' && (
         <pre
           tabIndex={0}
           aria-label={`Details: ${title}`}
           className="max-h-60 overflow-auto rounded-md border border-edge bg-sunken p-3 font-mono text-xs break-words whitespace-pre-wrap"
         >
-          {detail}
+          {about}
         </pre>
       )}
+      {note !== '' && <p className="text-sm wrap-anywhere">{note}</p>}
       {options.length > 0 && (
         <p className="flex flex-wrap gap-2">
           {options.map(({ value, label }, at) => (
