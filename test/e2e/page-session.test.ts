@@ -98,8 +98,7 @@ test.skipIf(!browserPath)('a working session shows its calls, its plan and its c
   await page.setViewportSize({ width: 360, height: 740 })
   await page.reload()
   await call(page, 'sleep 25').waitFor(slow)
-  const beyondTheEnd = "Math.abs(document.querySelector('[data-pane]').getBoundingClientRect().bottom - innerHeight)"
-  await until('the end of the conversation', async () => Number(await page.evaluate(beyondTheEnd)) <= 1)
+  await until('the end of the conversation', () => isAtEnd(page))
   expect(await page.evaluate('document.documentElement.scrollHeight > scrollY + innerHeight + 100')).toBe(true)
   await page.setViewportSize({ width: 1440, height: 900 })
   expect(complaints).toEqual([])
@@ -142,6 +141,12 @@ test.skipIf(!browserPath)('a failed command looks failed, with its exit code and
   expect(complaints.splice(0).filter((text) => !text.includes('Content Security Policy'))).toEqual([])
 })
 
+/** The page shows the end of the conversation at the bottom of the screen. */
+async function isAtEnd(page: Page): Promise<boolean> {
+  const beyond = "Math.abs(document.querySelector('[data-pane]').getBoundingClientRect().bottom - innerHeight)"
+  return Number(await page.evaluate(beyond)) <= 1
+}
+
 const isOnScreen = (element: Locator) =>
   element.evaluate((node) => {
     const { top, bottom } = node.getBoundingClientRect()
@@ -152,6 +157,17 @@ test.skipIf(!browserPath)('a stopped session offers its unfinished work in one b
   const { page, complaints } = story
   const saved = page.getByText('Unfinished work saved: 1 file')
   await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)')
+  await until('the end of the conversation', () => isAtEnd(page))
+  // The page also follows what was added between a scroll and its event, as on a busy machine.
+  await page.evaluate(() => {
+    const added = document.querySelector('[data-pane]')!.appendChild(document.createElement('div'))
+    added.id = 'added'
+    added.style.height = '400px'
+    dispatchEvent(new Event('scroll'))
+  })
+  await until('the end of what was added', () => isAtEnd(page))
+  await page.evaluate(() => document.getElementById('added')!.remove())
+  await until('the end without it', () => isAtEnd(page))
   // Without scrolling to the button, which a click of the driver does.
   await page.getByRole('button', { name: 'Stop session' }).dispatchEvent('click')
   await saved.waitFor(slow)
@@ -165,19 +181,20 @@ test.skipIf(!browserPath)('a stopped session offers its unfinished work in one b
   await page.getByRole('alertdialog').getByText('Unpushed work goes with it: 1 file.').waitFor(slow)
   await look(page, 'delete')
   await page.keyboard.press('Escape')
-  expect(await statusOf(sessionId)).toBe('stopped')
-  await page.getByRole('button', { name: 'Restart session' }).waitFor()
-  await page.getByRole('list', { name: 'Changed files' }).getByText('CHANGELOG.md').waitFor()
+  await until('the session to be stopped', async () => (await statusOf(sessionId)) === 'stopped')
+  await page.getByRole('button', { name: 'Restart session' }).waitFor(slow)
+  await page.getByRole('list', { name: 'Changed files' }).getByText('CHANGELOG.md').waitFor(slow)
   await page.evaluate('scrollTo(0, 0)')
   await look(page, 'stopped')
 
   await page.getByRole('button', { name: 'Restart session' }).click()
   await page.getByRole('button', { name: 'Restore work' }).waitFor(slow)
-  expect(await page.locator('main [role=alert], main [role=status].rounded-lg').count()).toBe(1)
+  const banners = page.locator('main [role=alert], main [role=status].rounded-lg')
+  await until('one banner', async () => (await banners.count()) === 1)
   await look(page, 'restarted')
   await page.getByRole('button', { name: 'Restore work' }).click()
   await page.getByRole('button', { name: 'Restore work' }).waitFor({ ...slow, state: 'detached' })
-  await page.getByText('Restored the saved work.').waitFor()
+  await page.getByText('Restored the saved work.').waitFor(slow)
   await story.server.svc(['sessions', 'stop', sessionId, ...inProject()])
   expect(complaints).toEqual([])
 })

@@ -19,13 +19,19 @@ export function useStayAtEnd(element: RefObject<Element | null>, isOn: boolean) 
   useLayoutEffect(() => {
     if (!isOn) return undefined
     const pane = paneOf(element.current)
+    let end = endOf(pane)
     const look = () => {
-      const distance = endOf(pane) - scrollY
+      const before = end - scrollY
+      end = endOf(pane)
+      const now = end - scrollY
+      // The event comes a frame late. If the pane grew meanwhile, a reader who was at its end has not left it.
+      const distance = Math.abs(before) < Math.abs(now) ? before : now
       gap.current = Math.abs(distance) <= endPx ? Math.max(0, distance) : null
     }
     const resized = new ResizeObserver(() => {
-      setEndOfPage(lastPosition() - endOf(pane) <= 1)
-      if (gap.current !== null) scrollTo({ top: endOf(pane) - gap.current, behavior: 'instant' })
+      end = endOf(pane)
+      setEndOfPage(lastPosition() - end <= 1)
+      if (gap.current !== null) scrollTo({ top: end - gap.current, behavior: 'instant' })
     })
     resized.observe(pane)
     addEventListener('scroll', look, { passive: true })
