@@ -60,6 +60,38 @@ test('a program that a killed server started does not hold its lock', async () =
   }
 }, 120_000)
 
+test('a lock that cannot be written, as on a full disk or in a crash, leaves the id of the folder', async () => {
+  const folder = await mkdtemp(join(servers.dir, 'unwritable-'))
+  const { lockDataFolder, readFolderId } = await import('./folder-lock.ts')
+  const first = lockDataFolder(folder, () => crypto.randomUUID())
+  first.release()
+  const lock = JSON.stringify(join(import.meta.dir, 'folder-lock.ts'))
+  const script = `
+    const { lockDataFolder } = await import(${lock})
+    process.on('SIGXFSZ', () => {})
+    lockDataFolder(${JSON.stringify(folder)}, () => crypto.randomUUID())`
+  // No process of this shell can write to a file.
+  const child = Bun.spawn(['sh', '-c', 'ulimit -f 0; exec "$@"', 'sh', process.execPath, '--eval', script], {
+    stdout: 'ignore',
+    stderr: 'pipe',
+  })
+  expect(await new Response(child.stderr).text()).toContain('EFBIG')
+  expect(await child.exited).not.toBe(0)
+  expect(readFolderId(folder)).toBe(first.folderId)
+}, 120_000)
+
+test('a folder of an earlier version keeps its id, and its holder is named', async () => {
+  const folder = await mkdtemp(join(servers.dir, 'earlier-'))
+  const { lockDataFolder } = await import('./folder-lock.ts')
+  const id = crypto.randomUUID()
+  await writeFile(join(folder, 'server.lock'), `12345678 ${id}\n`)
+  const take = () => lockDataFolder(folder, () => crypto.randomUUID())
+  const taken = take()
+  expect(taken.folderId).toBe(id)
+  expect(take).toThrow(`(process ${process.pid})`)
+  taken.release()
+})
+
 const flockCalls: Partial<Record<NodeJS.Architecture, number>> = { x64: 73, arm64: 32 }
 
 /** A seccomp filter: load the number of the system call; for `flock` return the error, otherwise allow it. */

@@ -1,6 +1,16 @@
 /** The lock of a data folder. The kernel holds it for the process, so it ends with the process, however that ends. */
 import { dlopen, FFIType, type Pointer, read as readMemory } from 'bun:ffi'
-import { closeSync, constants, existsSync, ftruncateSync, openSync, readFileSync, readSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  readSync,
+  writeSync,
+} from 'node:fs'
 import { constants as system } from 'node:os'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
@@ -32,8 +42,7 @@ export function lockDataFolder(dataDir: string, newId: () => string, whenHeld: W
       `The data folder ${dataDir} cannot be locked: its file system refuses file locks (${outcome.refused}). Without them, two servers could change it at once. Set SVC_DATA_DIR to a folder on a local disk, or mount this file system with locks.`,
     )
   const folderId = found?.folderId ?? newId()
-  ftruncateSync(file)
-  writeSync(file, `${process.pid} ${folderId}\n`, 0)
+  writeHolder(file, folderId)
   return { folderId, release: () => closeSync(file) }
 }
 
@@ -98,11 +107,23 @@ export function lacksDatabaseUrl({ databaseUrl, dataDir }: Pick<Config, 'databas
   return databaseUrl === null && !hasOwn && readFolderId(dataDir) !== null
 }
 
+/**
+ * The file has the id at each moment, since a folder without its id is a stranger to its backups: a crash or a full disk
+ * may come in between. No other file can take its name, because the lock is on the file itself.
+ */
+function writeHolder(file: number, folderId: string): void {
+  const content = `${process.pid} ${folderId}\n`
+  writeSync(file, content, 0)
+  // In this order: a file that is cut before it is written anew lacks the end of its id.
+  fsyncSync(file)
+  ftruncateSync(file, content.length)
+}
+
 /** The holder writes its process and the folder's id, for other servers to read. Null before the first server. */
 function read(file: number): { pid: number; folderId: string } | null {
   const buffer = Buffer.alloc(contentBytesMax)
   const text = buffer.toString('utf8', 0, readSync(file, buffer, 0, contentBytesMax, 0))
-  const [, pid, folderId] = /^(\d+) ([0-9a-f-]{36})\n$/.exec(text) ?? []
+  const [, pid, folderId] = /^(\d+) ([0-9a-f-]{36})\n/.exec(text) ?? []
   return folderId === undefined ? null : { pid: Number(pid), folderId }
 }
 
