@@ -14,7 +14,7 @@ let dir: string
 let place: string
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'svc-place-'))
-  place = join(dir, 'disk/backups')
+  place = join(dir, 'disk/our backups')
   server = await Server.start({ SVC_BACKUP_DIR: place, SVC_BACKUP_EVERY: '1m', SVC_SANDBOX_DRIVER: 'none' })
 })
 afterAll(async () => {
@@ -72,7 +72,7 @@ test('a mount point without its disk is no place for a new backup, until the ope
   const refused = await selfHost(['backup', place])
   expect(refused.code).toBe(1)
   expect(refused.stderr).toContain('Its disk may not be mounted')
-  expect(refused.stderr).toContain(`svc self-host backup ${place} --claim`)
+  expect(refused.stderr).toContain(`svc self-host backup '${place}' --claim`)
   expect(await readdir(place)).toEqual([])
   const begun = await document<{ backups: number }>(selfHost(['backup', place, '--claim', '--json']))
   expect(begun.backups).toBe(1)
@@ -92,7 +92,7 @@ test('a restored copy that was resumed does not write to the place of its origin
   Object.assign(env, { SVC_MASTER_KEY_FILE: join(home, 'master.key'), SVC_CONFIG_FILE: join(home, 'config.json') })
   await document(selfHost(['restore', place, '--json'], env))
   const resumed = await selfHost(['resume'], { ...env, SVC_BACKUP_DIR: place })
-  expect(resumed.stderr + resumed.stdout).toContain(`svc self-host backup ${place} --claim`)
+  expect(resumed.stderr + resumed.stdout).toContain(`svc self-host backup '${place}' --claim`)
   const copy = new Copy(home)
   await copy.boot({ ...env, SVC_BACKUP_DIR: place, SVC_BACKUP_EVERY: '6h' })
   try {

@@ -1,7 +1,6 @@
-/** Quotes a word for a shell. For commands that are shown, never for ones that run. */
-export function quote(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
-}
+import { quote } from '@svc/contract/shell-quote'
+
+export { quote } from '@svc/contract/shell-quote'
 
 /** Adds the flags to a suggested command that make it work in the current context. */
 export function inProject(command: string, project: string | undefined): string {

@@ -1,6 +1,7 @@
 /** A place has one manifest per backup, and packs that the backups share. One command at a time writes to it. */
 import type { DamagedBackup } from '@svc/contract/daemon/operator-reports'
 import { parseJson } from '@svc/contract/json'
+import { quote } from '@svc/contract/shell-quote'
 import pLimit from 'p-limit'
 import { z } from 'zod'
 import { StartupError } from '../startup/startup-error.ts'
@@ -121,7 +122,7 @@ async function requireContinued(
   { known, keyFile, writer: ours }: Wanted,
 ): Promise<void> {
   const { address } = place
-  const claim = `svc self-host backup ${address}${keyFile === null ? '' : ` --encrypt ${keyFile}`} --claim`
+  const claim = `svc self-host backup ${quote(address)}${keyFile === null ? '' : ` --encrypt ${quote(keyFile)}`} --claim`
   if (found === null && known !== null && (await place.isEmpty()))
     throw new StartupError(
       `${address} has no backups any more; the last one that this server knows there is ${known}. Its disk may not be mounted, or someone removed them. Bring them back, and the next backup goes on. If they are lost, begin anew there with a full backup: ${claim}. Nothing was changed.`,

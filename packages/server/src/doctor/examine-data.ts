@@ -1,5 +1,6 @@
 /** What the doctor says of backups, and of a server that is held after a restore. */
 import { count } from '@svc/contract/count'
+import { quote } from '@svc/contract/shell-quote'
 import { type Finding, weak } from '@svc/sandbox'
 import type { Newest } from '../backup/complete.ts'
 import { readHeld } from '../backup/hold/store.ts'
@@ -30,13 +31,13 @@ export async function examineBackups(config: Config, now: Date, db: DbOrTransact
     return weak(
       name,
       'this server makes none while it is held',
-      `After svc self-host resume it backs up to ${backups.place}. If that place has the backups of its original, claim it then: svc self-host backup ${backups.place} --claim`,
+      `After svc self-host resume it backs up to ${backups.place}. If that place has the backups of its original, claim it then: svc self-host backup ${quote(backups.place)} --claim`,
     )
   const newest = await newestBackup(config, now.getTime()).catch((error: Error) => error)
   if (newest instanceof Error)
     return { name, state: 'missing', says: `${backups.place} cannot be read`, mend: newest.message }
-  const encrypt = backups.keyFile === null ? '' : ` --encrypt ${backups.keyFile}`
-  const mend = `Read the log for "back up", or run: svc self-host backup ${backups.place}${encrypt}`
+  const encrypt = backups.keyFile === null ? '' : ` --encrypt ${quote(backups.keyFile)}`
+  const mend = `Read the log for "back up", or run: svc self-host backup ${quote(backups.place)}${encrypt}`
   const failed = await failureSince(config, newest)
   if (newest === null) return withoutBackup(config, backups.place, { failed, mend })
   const age = ageOf(newest.backup_id, now)

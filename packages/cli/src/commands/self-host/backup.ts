@@ -13,7 +13,7 @@ import type {
 import { isS3Address } from '@svc/contract/schemas/backup-address'
 import { sizeText } from '@svc/contract/schemas/quotas'
 import { command } from '../../arguments/command.ts'
-import { addresses, type Env, withSettings } from '../../arguments/shell-word.ts'
+import { addresses, type Env, quote, withSettings } from '../../arguments/shell-word.ts'
 import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
 import { sleep } from '../../io.ts'
@@ -330,7 +330,7 @@ export const resume = command({
     const { SVC_BACKUP_DIR: place, SVC_BACKUP_KEY_FILE: key } = await serverEnvironment(ctx)
     if (place)
       out.note(
-        `If ${place} has the backups of its original, go on there: svc self-host backup ${placeOf(place)}${key ? ` --encrypt ${key}` : ''} --claim`,
+        `If ${place} has the backups of its original, go on there: svc self-host backup ${quote(placeOf(place))}${key ? ` --encrypt ${quote(key)}` : ''} --claim`,
       )
     const start = withSettings('svc self-host start', await withItsPort(ctx))
     out.note(`To make it the host selfhost of this client: ${start}`)
