@@ -19,6 +19,7 @@ export type ProgramFlag =
   | '--examine-upgrade'
   | '--list-backups'
   | '--move-database'
+  | '--remove-backups'
   | '--restore'
   | '--resume'
   | '--rotate-key'

@@ -44,6 +44,8 @@ export interface BackupSummary {
   added_bytes: number
   encrypted: boolean
   missing: number
+  /** A clock that was ahead dated it, so it is not the newest. */
+  dated_ahead: boolean
   master_key_ids: string[]
 }
 
@@ -52,6 +54,21 @@ export interface BackupList {
   place: string
   backups: BackupSummary[]
   damaged: DamagedBackup[]
+}
+
+/** `svc server --remove-backups` */
+export interface RemovalReport {
+  place: string
+  removed: string[]
+  /** How many the place has still. */
+  backups: number
+  damaged: DamagedBackup[]
+}
+
+/** Nothing was removed: no complete backup would stay, or only ones of a clock that was ahead. */
+export interface RemovalRefused {
+  place: string
+  staying: string[]
 }
 
 /** `svc server --restore` */
@@ -67,6 +84,8 @@ export interface RestoreReport {
   stopped_sessions: number
   /** Further places gave these. */
   others: { place: string; backup_id: string; created_at: string; repositories: number }[]
+  /** Backups that a clock which was ahead dated, so that none of them was taken as the newest. */
+  left_out: { place: string; ids: string[] }[]
   missing: MissingRepository[]
   purged: { project_id: string; slug: string }[]
 }

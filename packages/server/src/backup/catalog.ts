@@ -67,9 +67,7 @@ interface Opening {
 /** Requires that the backups of the place, if it has any, are of this data folder and encrypted alike. */
 export async function openForWriting(place: Place, wanted: Wanted, { onWait, onNew }: Opening): Promise<WritablePlace> {
   await requireOurs(place, wanted)
-  const lock = await place.lock(onWait)
-  if (lock === null)
-    throw new PlaceError(`Another backup to ${place.address} is running. Run this one again when it has ended.`)
+  const lock = await lockPlace(place, onWait)
   try {
     // Another command may have begun the place meanwhile.
     const found = await requireOurs(place, wanted)
@@ -83,6 +81,12 @@ export async function openForWriting(place: Place, wanted: Wanted, { onWait, onN
     await lock.release()
     throw error
   }
+}
+
+export async function lockPlace(place: Place, onWait: Opening['onWait']): Promise<PlaceLock> {
+  const lock = await place.lock(onWait)
+  if (lock !== null) return lock
+  throw new PlaceError(`Another backup to ${place.address} is running. Run this one again when it has ended.`)
 }
 
 async function writeHeader(

@@ -6,6 +6,7 @@ import { isDamage, listBackups, noBackupIn, readBackups, readHeader } from './ca
 import type { Manifest } from './manifest.ts'
 import { openPlace } from './place/open.ts'
 import type { Place } from './place/place.ts'
+import { isDatedAhead } from './retention.ts'
 import { verifyStored } from './stored-files.ts'
 
 interface VerifyProgress {
@@ -28,11 +29,13 @@ export async function describeBackups(
   // A folder or a bucket may have its first backup under way.
   if (header === null || (place.isOneFile && ids.length === 0)) throw new StartupError(await noBackupIn(place))
   const { manifests, damaged } = await readBackups(place, ids.toReversed())
+  const now = Date.now()
   const backups = manifests.map(({ tables, repositories, recipient, missing, wrapped_keys, ...rest }) => ({
     ...{ backup_id: rest.backup_id, created_at: rest.created_at, server_version: rest.server_version },
     rows: tables.reduce((sum, { rows }) => sum + rows, 0),
     ...{ repositories: repositories.length, added_bytes: rest.added_bytes },
     ...{ encrypted: recipient !== null, missing: missing.length },
+    dated_ahead: isDatedAhead(rest.backup_id, now),
     master_key_ids: wrapped_keys.map(({ master_key_id }) => master_key_id),
   }))
   if (verify) damaged.push(...(await damagedFiles(place, manifests, onProgress)))

@@ -10,6 +10,7 @@ import { readKeyFile } from './key-file.ts'
 import type { Manifest } from './manifest.ts'
 import { openPlace } from './place/open.ts'
 import type { Place } from './place/place.ts'
+import { isDatedAhead } from './retention.ts'
 
 export interface RestoreInput {
   /** Folders, s3://bucket/prefix, or files whose names end in .tar. The first gives the database. */
@@ -25,6 +26,8 @@ export interface Opened {
   place: Place
   manifest: Manifest
   identity: string | null
+  /** Backups of a clock that was ahead, so none of them was taken as the newest. */
+  leftOut: string[]
 }
 
 export interface Part extends Opened {
@@ -42,10 +45,15 @@ export interface Parts {
 /** Changes nothing. */
 export async function openParts(config: Pick<Config, 'objectStore'>, input: RestoreInput): Promise<Parts> {
   const [address, ...further] = input.places
-  const first = await openBackup(config, { address, keyFiles: input.keyFiles }, (ids) => input.backupId ?? ids.at(-1))
+  const first = await openBackup(config, { address, keyFiles: input.keyFiles }, (ids) =>
+    input.backupId === null ? newestOf(ids) : { chosen: input.backupId, leftOut: [] },
+  )
   const { backup_id, installation_id, missing } = first.manifest
   // Every backup that began later has everything that this database acknowledged.
-  const choose = (ids: string[]) => ids.find((id) => id >= backup_id) ?? ids.at(-1)
+  const choose = (ids: Dated) => {
+    const later = ids.past.find((id) => id >= backup_id)
+    return later === undefined ? newestOf(ids) : { chosen: later, leftOut: ids.ahead }
+  }
   const others: Opened[] = []
   for (const other of further) others.push(await openBackup(config, { address: other, ...input }, choose))
   const foreign = others.find(({ manifest }) => manifest.installation_id !== installation_id)
@@ -75,21 +83,41 @@ function ofHome(one: Manifest['missing'][number], others: Opened[]): Manifest['m
   return all.find(({ project_id, home }) => project_id === one.project_id && home === undefined) ?? one
 }
 
+interface Dated {
+  /** Earliest first. */
+  past: string[]
+  /** Of a clock that was ahead. */
+  ahead: string[]
+}
+
+type Choice = { chosen: string | null; leftOut: string[] }
+
+/** A lone backup is what someone means. */
+function newestOf({ past, ahead }: Dated): Choice {
+  if (past.length === 0 && ahead.length === 1) return { chosen: ahead[0]!, leftOut: [] }
+  return { chosen: past.at(-1) ?? null, leftOut: ahead }
+}
+
 async function openBackup(
   config: Pick<Config, 'objectStore'>,
   { address, keyFiles }: { address: string; keyFiles: string[] },
-  choose: (ids: string[]) => string | undefined,
+  choose: (ids: Dated) => Choice,
 ): Promise<Opened> {
   const place = await openPlace(address, config)
   const ids = (await readHeader(place)) === null ? [] : await listBackups(place)
-  const chosen = choose(ids)
-  if (chosen === undefined || ids.length === 0)
-    throw new StartupError(`${await noBackupIn(place)} Nothing was changed.`)
+  if (ids.length === 0) throw new StartupError(`${await noBackupIn(place)} Nothing was changed.`)
+  const now = Date.now()
+  const { past = [], ahead = [] } = Object.groupBy(ids, (id) => (isDatedAhead(id, now) ? 'ahead' : 'past'))
+  const { chosen, leftOut } = choose({ past, ahead })
+  if (chosen === null)
+    throw new StartupError(
+      `All backups in ${place.address} are dated later than the clock of this machine (${new Date(now).toISOString()}). If it is behind, set it. Otherwise choose one with --backup: ${ids.join(', ')}. Nothing was changed.`,
+    )
   if (!ids.includes(chosen))
     throw new StartupError(`${place.address} has no backup ${chosen}. It has: ${ids.join(', ')}. Nothing was changed.`)
   const manifest = await readBackup(place, chosen)
   requireKnown(manifest.migration, manifest.server_version)
-  return { place, manifest, identity: await identityFor(manifest, keyFiles) }
+  return { place, manifest, leftOut, identity: await identityFor(manifest, keyFiles) }
 }
 
 async function identityFor({ recipient }: Manifest, keyFiles: string[]): Promise<string | null> {

@@ -74,6 +74,7 @@ export async function restore(
       ...{ tables: tables.length, rows: tables.reduce((sum, { rows }) => sum + rows, 0) },
       repositories: restored.reduce((sum, { repositories }) => sum + repositories.length, 0),
       others: rest.map(reportOf),
+      left_out: parts.flatMap(({ place, leftOut: ids }) => (ids.length === 0 ? [] : [{ place: place.address, ids }])),
       missing: [...lacking, ...lost],
       purged: manifest.purged ?? [],
     }

@@ -14,11 +14,12 @@ test('keeps a count of backups, or those that are young enough, and always the n
   expect(timeOf(ids[2]!)).toBe(Date.parse('2026-11-25T12:00:00Z'))
 })
 
-test('keeps the backup that was made last beside one of a clock that was ahead', () => {
+test('neither counts nor removes backups of a clock that was ahead', () => {
   const at = { kept: [ids[2]!], now }
-  const withLater = [...ids, '20380119T031407Z-00000004']
+  const withLater = [...ids, '20380119T031407Z-00000004', '20380120T031407Z-00000005']
   expect(backupsToRemove(withLater, { count: 1 }, at)).toEqual([ids[0]!, ids[1]!])
-  expect(backupsToRemove(withLater, { count: 3 }, at)).toEqual([ids[0]!])
+  expect(backupsToRemove(withLater, { count: 2 }, at)).toEqual([ids[0]!])
+  expect(backupsToRemove(withLater, { count: 3 }, at)).toEqual([])
 })
 
 test('keeps the newest complete backup while later ones are incomplete', () => {

@@ -10,12 +10,21 @@ export function timeOf(backupId: string): number {
   return Date.parse(`${parts}T${time?.slice(0, 2)}:${time?.slice(2, 4)}:${time?.slice(4)}Z`)
 }
 
-/** The newest backup always stays, and so do `kept`. */
+/** By so much the clock of another machine may be ahead. */
+const aheadMsMax = 60_000
+
+/** Whether a clock that was ahead dated the backup. Such a one is not the newest, however late its date is. */
+export function isDatedAhead(backupId: string, now: number): boolean {
+  return timeOf(backupId) > now + aheadMsMax
+}
+
+/** The newest backup always stays, and so do `kept` and those that are dated ahead, which do not count. */
 export function backupsToRemove(
-  ids: readonly string[],
+  all: readonly string[],
   keep: Keep,
   { kept, now }: { kept: (string | null)[]; now: Date },
 ): string[] {
+  const ids = all.filter((id) => !isDatedAhead(id, now.getTime()))
   const older = ids.slice(0, -1).filter((id) => !kept.includes(id))
   if ('count' in keep) return older.slice(0, Math.max(0, ids.length - keep.count))
   return older.filter((id) => timeOf(id) < now.getTime() - keep.ageMs)
@@ -31,7 +40,10 @@ export async function removeOldBackups(
   { made, now }: { made: string; now: Date },
 ): Promise<string[]> {
   const ids = await listBackups(place)
-  const newest = await newestAmong(place, ids)
+  const newest = await newestAmong(
+    place,
+    ids.filter((id) => !isDatedAhead(id, now.getTime())),
+  )
   const removed = backupsToRemove(ids, keep, { kept: [made, newest?.complete ?? null], now })
   await removeManifests(place, removed)
   return removed

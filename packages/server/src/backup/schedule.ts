@@ -17,7 +17,7 @@ import { forgetFailure, recordFailure, rememberBackup } from './known-places.ts'
 import { openPlace } from './place/open.ts'
 import type { Place } from './place/place.ts'
 import { readCredentials } from './place/s3/open-bucket.ts'
-import { timeOf } from './retention.ts'
+import { isDatedAhead, timeOf } from './retention.ts'
 
 type ScheduleDeps = Pick<Deps, 'config' | 'log' | 'metrics' | 'now' | 'redaction'>
 
@@ -150,9 +150,6 @@ export class ScheduledBackups {
   }
 }
 
-/** By so much the clock of another machine may be ahead. */
-const aheadMsMax = 60_000
-
 /** The newest backup of this data folder in SVC_BACKUP_DIR; null without any. One of a clock that was ahead does not count. */
 export async function newestBackup(
   config: Pick<Config, 'backups' | 'objectStore' | 'dataDir'>,
@@ -164,7 +161,7 @@ export async function newestBackup(
   const ids = await listBackups(place)
   return newestAmong(
     place,
-    ids.filter((id) => timeOf(id) <= now + aheadMsMax),
+    ids.filter((id) => !isDatedAhead(id, now)),
   )
 }
 

@@ -28,6 +28,8 @@ export const commands: Record<string, Command> = {
   '--resume': async (config) => (await import('../backup/resume.ts')).resume(config),
   '--list-backups': async (config) =>
     (await import('../backup/list.ts')).describeBackups(config, JSON.parse(await input()), progress),
+  '--remove-backups': async (config) =>
+    (await import('../backup/remove.ts')).removeBackups(config, JSON.parse(await input()), progress),
   '--check': async (config) => (await import('../backup/check/check.ts')).check(config, progress),
 }
 

@@ -6,6 +6,8 @@ import type {
   BackupReport,
   CheckReport,
   MissingRepository,
+  RemovalRefused,
+  RemovalReport,
   RestoreRefused,
   RestoreReport,
   ResumeReport,
@@ -23,6 +25,7 @@ import { dataDirOf, serverEnvironment } from '../../self-host/environment.ts'
 import { freePortFrom } from '../../self-host/free-port.ts'
 import { selfHostFile } from '../../self-host/self-host-file.ts'
 import { readSettings } from '../../self-host/settings.ts'
+import { confirm } from '../../terminal/ask.ts'
 import { bold, dim, green, red, yellow } from '../../terminal/output.ts'
 
 export const backup = command({
@@ -138,7 +141,10 @@ function listMissing(out: Context['out'], missing: MissingRepository[], mark = r
 }
 
 export const backups = command({
-  summary: 'List the backups in a folder, an S3 bucket or a file',
+  summary: 'List the backups in a folder, an S3 bucket or a file, or remove some of them',
+  about: [
+    'A removal deletes the named backups and the files that no other backup needs. It writes nothing, so it also frees a place that is full. The last complete backup is removed only once you confirm it.',
+  ],
   scope: 'nothing',
   args: { place: { summary: 'The folder, s3://bucket/prefix or .tar file of svc self-host backup', names: 'file' } },
   flags: {
@@ -146,14 +152,21 @@ export const backups = command({
       kind: 'switch',
       summary: 'Read all files of these backups, and exit with 1 if one differs from its checksum. Needs no key',
     },
+    remove: { kind: 'text', value: 'id', summary: 'Remove this backup; may be repeated', many: true },
+    yes: { kind: 'switch', summary: "Don't ask before the last complete backup is removed" },
   },
   examples: [
     'svc self-host backups /mnt/backups',
+    'svc self-host backups /mnt/backups --remove 20261126T020000Z-0a1b2c3d',
     'svc self-host backups s3://backups/svc --json',
     'svc self-host backups /mnt/backups --verify',
   ],
   async run(ctx, { args, flags }) {
     const { out } = ctx
+    if (flags.remove.length > 0) {
+      if (flags.verify) throw new UsageError('--remove and --verify are two commands')
+      return removeNamed(ctx, { place: placeOf(args.place), ids: [...new Set(flags.remove)], yes: flags.yes })
+    }
     const listed = await askWithProgress<BackupList>(ctx, '--list-backups', {
       input: { place: placeOf(args.place), verify: flags.verify },
       otherwise: 'The backups could not be listed.',
@@ -170,6 +183,31 @@ export const backups = command({
   },
 })
 
+async function removeNamed(
+  ctx: Context,
+  { place, ids, yes }: { place: string; ids: string[]; yes: boolean },
+): Promise<void> {
+  const { out } = ctx
+  const remove = (acceptLoss: boolean) =>
+    askWithProgress<RemovalReport | RemovalRefused>(ctx, '--remove-backups', {
+      input: { place, ids, acceptLoss },
+      otherwise: 'The removal was interrupted. Run the command again.',
+    })
+  let done = await remove(yes)
+  if ('staying' in done) {
+    const question = `${place} then has no complete backup${done.staying.length > 0 ? ' that is not dated ahead' : ''}. Remove ${ids.join(', ')}?`
+    const named = ids.map((id) => ` --remove ${id}`).join('')
+    await confirm(ctx, { question, yes, corrected: `svc self-host backups ${quote(place)}${named} --yes` })
+    done = await remove(true)
+  }
+  if ('staying' in done) return
+  if (out.json) return out.document(done)
+  for (const id of done.removed) out.line(green('✓ '), 'Removed: ', bold(id))
+  out.note(`${count(done.backups, 'backup')} in ${done.place}`)
+  for (const { backup_id, says } of done.damaged)
+    out.warn(`The backup ${backup_id} is damaged, so no unused packs were removed: ${says}`)
+}
+
 function showBackups({ out }: Context, listed: BackupList): void {
   if (listed.backups.length + listed.damaged.length === 0) return out.note(`No complete backup in ${listed.place} yet.`)
   for (const each of listed.backups)
@@ -178,6 +216,7 @@ function showBackups({ out }: Context, listed: BackupList): void {
       dim(`  ${out.time(each.created_at)}`),
       `  ${count(each.rows, 'row')}, ${count(each.repositories, 'repository')}, ${sizeText(each.added_bytes)} added`,
       each.encrypted ? dim(', encrypted') : '',
+      each.dated_ahead ? yellow(', dated ahead of this clock') : '',
       each.missing > 0 ? yellow(`, without ${count(each.missing, 'repository')}`) : '',
       dim(`  svc ${each.server_version}, master key ${each.master_key_ids.join(' or ')}`),
     )
@@ -279,6 +318,10 @@ function showRestored({ out }: Context, done: RestoreReport): void {
     if (repositories > 0 && Date.parse(created_at) < Date.parse(done.created_at))
       out.warn(`${what} may lack what happened before the database was backed up: svc self-host check shows that.`)
   }
+  for (const { place, ids } of done.left_out)
+    out.warn(
+      `${place} has ${count(ids.length, 'backup')} dated later than the clock of this machine, which ${ids.length === 1 ? 'was' : 'were'} not taken as the newest: ${ids.join(', ')}. To restore one of them, choose it with --backup.`,
+    )
   for (const { project_id, slug, reason } of done.missing)
     out.warn(`The backup is without the repository of ${slug ?? project_id}: ${reason}`)
   for (const { slug } of done.purged) out.note(`${slug} was purged while the backup was made, and is not restored.`)
@@ -399,7 +442,7 @@ function placeOf(text: string): string {
 
 async function askWithProgress<T>(
   ctx: Context,
-  flag: '--backup' | '--restore' | '--check' | '--list-backups',
+  flag: '--backup' | '--restore' | '--check' | '--list-backups' | '--remove-backups',
   { input, otherwise }: { input: object; otherwise: string },
 ): Promise<T> {
   const { out } = ctx

@@ -2,6 +2,7 @@
 import { createReadStream } from 'node:fs'
 import { mkdir, readdir, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
+import { quote } from '@svc/contract/shell-quote'
 import { lockFile } from '../../startup/folder-lock.ts'
 import { AbsentFileError, type Chunks, type ListedFile, type Place, PlaceError, type PlaceLock } from './place.ts'
 import { partialSuffix, writeFileWhole } from './write-file.ts'
@@ -93,7 +94,7 @@ export class FolderPlace implements Place {
     const { code = '', message } = error
     if (code === 'ENOSPC' || code === 'EDQUOT')
       throw new PlaceError(
-        `The disk that holds ${this.address} is full. Earlier backups are whole. Free some space, or keep fewer backups, and run the command again.`,
+        `The disk that holds ${this.address} is full. Earlier backups are whole. Free some space, or remove backups (svc self-host backups ${quote(this.address)} --remove <id>), and run the command again.`,
         error,
       )
     if (['EACCES', 'EROFS', 'EPERM', 'ENOTDIR', 'EEXIST'].includes(code))

@@ -1,4 +1,5 @@
 /** Explains to the operator why a store, or the way to it, failed. */
+import { quote } from '@svc/contract/shell-quote'
 import { PlaceError } from '../place.ts'
 import type { Bucket } from './open-bucket.ts'
 
@@ -97,7 +98,7 @@ export function explained(error: unknown, { address, name, region, url }: Bucket
     case 'InsufficientStorage':
     case 507:
       return why(
-        `The store of ${address} is full (${error.code || error.status}). Earlier backups are whole. Free some space, or keep fewer backups, and run the command again.`,
+        `The store of ${address} is full (${error.code || error.status}). Earlier backups are whole. Free some space, or remove backups (svc self-host backups ${quote(address)} --remove <id>), and run the command again.`,
       )
     default:
       return why(
