@@ -96,7 +96,7 @@ async function backUpFrom(source: Source, input: BackupInput, onPhase: OnProgres
   const keep = input.keep === null ? null : parseKeep(input.keep)
   if (input.keep !== null && keep === null)
     throw new StartupError(`--keep is ${keepRule}, not ${input.keep}. Nothing was backed up.`)
-  const place = await openPlace(input.place, source.config)
+  const place = await openPlace(input.place, source.config, { likeFolder: source.config.dataDir })
   const onProgress = repeating(place, onPhase)
   requireOutside(source.config.dataDir, input.place)
   if (place.isOneFile) await requireNewFile(place, keep)

@@ -6,6 +6,7 @@ import { access, constants, lstat, open, readFile, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { generateX25519Identity, identityToRecipient } from 'age-encryption'
 import { StartupError } from '../startup/startup-error.ts'
+import { inheritOwner } from './place/inherit-owner.ts'
 
 export interface BackupKey {
   recipient: string
@@ -59,6 +60,7 @@ async function saveKey(path: string, { recipient, identity }: { recipient: strin
     await file.writeFile(
       `# The key of backups of svc, in the format of age.\n# public key: ${recipient}\n${identity}\n`,
     )
+    await inheritOwner(path)
     await file.sync()
   } catch (error) {
     await rm(path, { force: true })

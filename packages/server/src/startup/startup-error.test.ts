@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,6 +15,25 @@ test('a database that does not answer during the start is one line for the opera
   )
   expect(startupLine(new Error('a bug'), null)).toBeNull()
 })
+
+test.if(process.getuid?.() === 0)(
+  'a file of another user in a data folder of ours is named, with its remedy',
+  async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'svc-foreign-'))
+    const path = join(dataDir, 'backup-places.json')
+    const error = Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES', path })
+    try {
+      await writeFile(path, '{}')
+      expect(startupLine(error, { dataDir })).toEndWith('Set SVC_DATA_DIR to a folder of your own.')
+      await chown(path, 4242, 4242)
+      expect(startupLine(error, { dataDir })).toBe(
+        `${dataDir} cannot be written: EACCES: permission denied. ${path} belongs to another user (4242). Run: sudo chown -R 0 ${dataDir}`,
+      )
+    } finally {
+      await rm(dataDir, { recursive: true })
+    }
+  },
+)
 
 let dir: string
 const certified = makeCertificate('db.example')

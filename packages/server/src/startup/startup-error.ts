@@ -6,6 +6,7 @@ import { diskFullCode } from '../db/embedded/error.ts'
 import { isDatabaseUnavailable } from '../db/unavailable.ts'
 import { MigrationError, NewerDatabaseError } from '../db/migrate.ts'
 import { MovedDatabaseError } from '../db/move/state.ts'
+import { foreignFileHint } from './foreign-file.ts'
 
 /** Why the server cannot start, as the one line its operator reads. */
 export class StartupError extends Error {
@@ -37,7 +38,7 @@ export function startupLine(
   if (code === diskFullCode)
     return `The disk of the database${config?.databaseUrl == null ? ` in ${where}` : ''} is full: ${(error as Error).message}. Free some space and run this again; nothing was lost.`
   if (code === 'EACCES' || code === 'EROFS' || code === 'EPERM')
-    return `${where} cannot be written: ${(error as Error).message}. Set SVC_DATA_DIR to a folder of your own.`
+    return `${where} cannot be written: ${(error as Error).message}. ${(config && foreignFileHint(config.dataDir, error)) ?? 'Set SVC_DATA_DIR to a folder of your own.'}`
   if ((code !== undefined && databaseCodes.has(code)) || withoutTls(error))
     return `The database at DATABASE_URL cannot be used: ${(error as Error).message}`
   // Only the connection to the database has a certificate at a start.

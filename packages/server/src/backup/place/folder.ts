@@ -1,9 +1,11 @@
 /** Backups in a folder of this machine. */
-import { createReadStream } from 'node:fs'
+import { createReadStream, existsSync } from 'node:fs'
 import { mkdir, readdir, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { quote } from '@svc/contract/shell-quote'
 import { lockFile } from '../../startup/folder-lock.ts'
+import { foreignFileHint } from '../../startup/foreign-file.ts'
+import { inheritOwner, inheritOwners } from './inherit-owner.ts'
 import { AbsentFileError, type Chunks, type ListedFile, type Place, PlaceError, type PlaceLock } from './place.ts'
 import { partialSuffix, writeFileWhole } from './write-file.ts'
 
@@ -17,8 +19,12 @@ export class FolderPlace implements Place {
   readonly isOneFile = false
   readonly address: string
 
-  constructor(path: string) {
+  /** Root gives a folder that it makes to the owner of this one. Null: to the owner of the folder above. */
+  readonly #likeFolder: string | null
+
+  constructor(path: string, likeFolder: string | null = null) {
     this.address = path
+    this.#likeFolder = likeFolder
   }
 
   async isEmpty(): Promise<boolean> {
@@ -62,8 +68,12 @@ export class FolderPlace implements Place {
 
   async lock(): Promise<PlaceLock | null> {
     try {
-      await mkdir(this.address, { recursive: true, mode: 0o700 })
-      const held = lockFile(join(this.address, lockName))
+      const made = await mkdir(this.address, { recursive: true, mode: 0o700 })
+      await inheritOwners(this.address, made, this.#likeFolder ?? undefined)
+      const path = join(this.address, lockName)
+      const isNew = !existsSync(path)
+      const held = lockFile(path)
+      if (isNew) await inheritOwner(path)
       // The kernel holds the lock for this process, so no other one can take it meanwhile.
       return held && { requireHeld: async () => {}, release: async () => held.release() }
     } catch (error) {
@@ -86,8 +96,16 @@ export class FolderPlace implements Place {
     await this.#removeEmpty(dirname(folder))
   }
 
+  readonly #hint = (error: NodeJS.ErrnoException): string => {
+    const hint = error.code === 'EACCES' ? foreignFileHint(this.address, error) : null
+    return hint === null ? '' : ` ${hint}`
+  }
+
   readonly #unreadable = (error: NodeJS.ErrnoException): never => {
-    throw new PlaceError(`The backup folder ${this.address} cannot be read: ${error.message}.`, error)
+    throw new PlaceError(
+      `The backup folder ${this.address} cannot be read: ${error.message}.${this.#hint(error)}`,
+      error,
+    )
   }
 
   readonly #unwritable = (error: NodeJS.ErrnoException): never => {
@@ -99,7 +117,7 @@ export class FolderPlace implements Place {
       )
     if (['EACCES', 'EROFS', 'EPERM', 'ENOTDIR', 'EEXIST'].includes(code))
       throw new PlaceError(
-        `The backup folder ${this.address} cannot be written: ${message}. Earlier backups are whole.`,
+        `The backup folder ${this.address} cannot be written: ${message}. Earlier backups are whole.${this.#hint(error)}`,
         error,
       )
     throw error

@@ -20,15 +20,15 @@ const lockTimes = { renewMs: 7_000, leaseMs: 25_000, settleMs: 2_000, pollMs: 1_
 export async function openPlace(
   address: string,
   { objectStore }: { objectStore: ObjectStoreSettings },
-  { isHasty = false } = {},
+  { isHasty = false, likeFolder = null }: { isHasty?: boolean; likeFolder?: string | null } = {},
 ): Promise<Place> {
-  if (!isS3Address(address)) return openLocal(resolve(address))
+  if (!isS3Address(address)) return openLocal(resolve(address), likeFolder)
   const bucket = await openBucket(address, objectStore)
   const requests = new Requests(bucket, { now: () => Date.now(), ...(isHasty ? hasty : patient) })
   return new S3Place(requests, lockTimes)
 }
 
-async function openLocal(path: string): Promise<Place> {
+async function openLocal(path: string, likeFolder: string | null): Promise<Place> {
   const none = (error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
     throw new PlaceError(`${path} cannot be read: ${error.message}.`, error)
@@ -45,7 +45,7 @@ async function openLocal(path: string): Promise<Place> {
     throw new PlaceError(
       `${path} does not exist, and its ending names a file that svc does not write. A backup in one file has a name that ends in .tar, such as ${asTarName(path)}; what it contains is compressed. For a folder of that name, make the folder first. Nothing was changed.`,
     )
-  if (found === null) return new FolderPlace(path)
+  if (found === null) return new FolderPlace(path, likeFolder)
   throw new PlaceError(
     `${path} is not a folder. Backups are in a folder, in s3://bucket/prefix, or in a file whose name ends in .tar. Nothing was changed.`,
   )

@@ -2,6 +2,7 @@
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { handledElsewhere } from '../../deadline.ts'
+import { inheritOwner, inheritOwners } from './inherit-owner.ts'
 
 /** The end of the name of a file while it is written. */
 export const partialSuffix = '.partial'
@@ -12,12 +13,14 @@ export const syncBytes = 16 * 1024 ** 2
 
 /** Returns once the file is on the disk under its name. */
 export async function writeFileWhole(path: string, chunks: AsyncIterable<Uint8Array> | string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  const folder = dirname(path)
+  await inheritOwners(folder, await mkdir(folder, { recursive: true, mode: 0o700 }))
   const partial = `${path}${partialSuffix}`
   try {
     await writeSynced(partial, typeof chunks === 'string' ? [Buffer.from(chunks)] : gathered(chunks))
+    await inheritOwner(partial)
     await rename(partial, path)
-    await sync(dirname(path))
+    await sync(folder)
   } catch (error) {
     await rm(partial, { force: true })
     throw error

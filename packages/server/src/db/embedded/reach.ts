@@ -1,6 +1,8 @@
 /** For commands: the database of the running server, or the same database started for the command. */
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { dataMajor } from './data.ts'
+import { EmbeddedPostgresError } from './error.ts'
 import { type EmbeddedLog, startEmbeddedPostgres } from './postgres.ts'
 import { runningDatabase } from './running.ts'
 
@@ -22,6 +24,7 @@ export async function reachDatabase(
   if ((await dataMajor(folder)) === null) return null
   const running = await runningDatabase(folder)
   if (running !== null) return { url: running, end: async () => {} }
+  await refuseAsRoot(dataDir)
   const locked = lock()
   try {
     const embedded = await startEmbeddedPostgres({ dataDir: folder, log })
@@ -31,4 +34,15 @@ export async function reachDatabase(
     locked.release()
     throw error
   }
+}
+
+/** PostgreSQL starts only for the owner of its files, so these would become those of root. */
+async function refuseAsRoot(dataDir: string): Promise<void> {
+  if (process.getuid?.() !== 0) return
+  const { uid } = await stat(dataDir)
+  if (uid === 0) return
+  throw new EmbeddedPostgresError(
+    'not-writable',
+    `The data folder ${dataDir} belongs to another user (${uid}), and its database is stopped. Root would have to take its files over to start it. Run this command as that user, with the same settings: sudo -u '#${uid}' …. Or start the server first. Nothing was changed.`,
+  )
 }

@@ -1,0 +1,20 @@
+/** Names the user whose file keeps this process out of a folder, as after a command that root ran there. */
+import { existsSync, statSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { quote } from '@svc/contract/shell-quote'
+
+/** What to do about it. Null: no file below the folder, which is ours, belongs to another user. */
+export function foreignFileHint(folder: string, error: unknown): string | null {
+  const { path } = error as NodeJS.ErrnoException
+  const own = process.getuid?.()
+  if (path === undefined || own === undefined || !path.startsWith(`${folder}/`)) return null
+  if (statSync(folder).uid !== own) return null
+  let at = folder
+  for (const name of relative(folder, path).split('/')) {
+    at = join(at, name)
+    if (!existsSync(at)) return null
+    const { uid } = statSync(at)
+    if (uid !== own) return `${at} belongs to another user (${uid}). Run: sudo chown -R ${own} ${quote(folder)}`
+  }
+  return null
+}
