@@ -48,3 +48,13 @@ test('the settings of a server with another data folder are left to it', async (
   expect([code, stderr]).toEqual([0, expect.stringContaining('set DATABASE_URL in this shell, then ')])
   expect(stderr).toContain(`The saved settings are those of the server in ${other}.`)
 }, 120_000)
+
+test('the printed start works in a shell that still has the URL of the database before', async () => {
+  expect((await inShell('svc self-host env set "SVC_DATA_DIR=$SVC_DATA_DIR"')).code).toBe(0)
+  const before = `export DATABASE_URL='${target.url}';`
+  const { code, stderr } = await inShell(`${before} svc self-host move-database embedded`)
+  expect([code, stderr]).toEqual([0, expect.stringContaining('Run: unset DATABASE_URL')])
+  const [, start = ''] = /^Saved in .*\. Next: (.*)$/m.exec(stderr) ?? []
+  const started = await inShell(`${before} ${start}`)
+  expect([started.code, started.stdout]).toEqual([0, expect.stringContaining('The server is running')])
+}, 120_000)

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { MoveReport } from '@svc/contract/daemon/operator-reports'
 import { command } from '../../arguments/command.ts'
+import { withSettings } from '../../arguments/shell-word.ts'
 import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
 import { askServer } from '../../self-host/ask-owner-link.ts'
@@ -115,7 +116,12 @@ function sayNext({ out, io, next }: Context, { to, saved }: { to: string; saved:
   const inShell = io.env.DATABASE_URL ?? ''
   if (inShell !== '' && inShell !== to)
     out.warn(`This shell still sets DATABASE_URL to the database before. Run: unset DATABASE_URL`)
-  const start = next('svc self-host start')
+  const withShell = next('svc self-host start')
+  // The URL of before in this shell counts more than the saved settings, unless it is empty.
+  const start =
+    inShell === '' || inShell === to
+      ? withShell
+      : `DATABASE_URL= ${withSettings('svc self-host start', { ...io.env, DATABASE_URL: undefined })}`
   if (saved.in !== null) out.note(`Saved in ${saved.in}. Next: ${start}`)
   const who = saved.in === null ? 'Before the next start, the server' : 'A server that npm start or a service starts'
   out.note(`${who} needs ${setting} where its settings are: the environment, or the EnvironmentFile of its service.`)
@@ -123,7 +129,7 @@ function sayNext({ out, io, next }: Context, { to, saved }: { to: string; saved:
     out.note(
       saved.other === null
         ? `Next, for svc self-host start: ${next('svc self-host env set DATABASE_URL=-')}, which asks for the URL, then ${start}`
-        : `Next, for svc self-host start: set DATABASE_URL in this shell, then ${start}. The saved settings are those of the server in ${saved.other}.`,
+        : `Next, for svc self-host start: set DATABASE_URL in this shell, then ${withShell}. The saved settings are those of the server in ${saved.other}.`,
     )
   if (!isEmbedded)
     out.note(
