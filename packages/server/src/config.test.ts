@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { missingHiddenPaths, unknownSettings } from './config/warnings.ts'
+import { backupsWithoutWorker, missingHiddenPaths, unknownSettings } from './config/warnings.ts'
 import { generateKeyPairSync } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
@@ -159,6 +159,13 @@ describe('warnings about settings without effect', () => {
       'SVC_SESION_LIMIT is not a setting of the server, so it has no effect. Did you mean SVC_SESSION_LIMIT?',
       'SVC_WHAT_IS_THIS is not a setting of the server, so it has no effect.',
     ])
+  })
+
+  test('says that a server without the role worker makes no backups', () => {
+    const of = (env: Record<string, string>) => backupsWithoutWorker(parseConfig({ HOME: '/home/ada', ...env }))
+    const place = { SVC_BACKUP_DIR: '/mnt/backups' }
+    expect(of({ ...place, SVC_ROLES: 'api' })).toEqual([expect.stringContaining('this server makes no backups')])
+    expect([of(place), of({ ...place, SVC_ROLES: 'api,worker' }), of({ SVC_ROLES: 'api' })]).toEqual([[], [], []])
   })
 
   test('names a hidden path that does not exist', () => {

@@ -7,7 +7,7 @@ import { isUuid } from './auth/allow.ts'
 import { greet, type StartupHooks, wordsOnLeft } from './startup/banner.ts'
 import { buildDeps } from './build-deps.ts'
 import { type Config, operatorSecrets, readConfig, settingNames } from './config.ts'
-import { missingHiddenPaths, unknownSettings } from './config/warnings.ts'
+import { backupsWithoutWorker, missingHiddenPaths, unknownSettings } from './config/warnings.ts'
 import type { Deps } from './deps.ts'
 import { examineServer } from './doctor/examine-server.ts'
 import { armFailpoints } from './failpoint.ts'
@@ -63,6 +63,7 @@ export async function runServer(args: string[], hooks: StartupHooks): Promise<vo
     config.warnings = [
       ...unknownSettings(settingNames(), await hooks.knownSettings()),
       ...missingHiddenPaths(config.hiddenPaths),
+      ...backupsWithoutWorker(config),
     ]
     armFailpoints(config.failpoints)
     if (command === undefined) return await serve(config, hooks)

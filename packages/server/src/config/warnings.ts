@@ -1,6 +1,7 @@
 /** Finds settings that have no effect. They do not stop the start, since an older or newer server may know them. */
 import { existsSync } from 'node:fs'
 import { closest } from '@svc/contract/schemas/closest'
+import type { Config } from '../config.ts'
 
 /** Variables of the client, installer, sandboxes and tests, which may be set where the server starts. */
 const others =
@@ -21,4 +22,12 @@ export function missingHiddenPaths(paths: readonly string[]): string[] {
   return paths
     .filter((path) => !existsSync(path))
     .map((path) => `SVC_SANDBOX_HIDDEN_PATHS names ${path}, which does not exist, so nothing is hidden there.`)
+}
+
+/** A worker makes the backups. */
+export function backupsWithoutWorker({ roles, backups }: Pick<Config, 'roles' | 'backups'>): string[] {
+  if (roles.worker || backups === null) return []
+  return [
+    'SVC_BACKUP_DIR is set, but SVC_ROLES lacks worker, so this server makes no backups by itself. Set SVC_BACKUP_DIR on a worker instead, or add worker to SVC_ROLES.',
+  ]
 }
