@@ -51,7 +51,8 @@ export {
   placeCopy,
   readCopyManifest,
 } from './mirror/copy.ts'
-export { missingLinks, notContained } from './mirror/examine.ts'
+export { missingLinks, notContained, whyUnreadable } from './mirror/examine.ts'
+export { damagedFiles, readChecksummed } from './objects/verify-files.ts'
 export { restoreCopy } from './mirror/restore-copy.ts'
 export { evictMirror, markUsed, useOfMirror } from './mirror/evict.ts'
 export { fetchObjects } from './mirror/repair.ts'

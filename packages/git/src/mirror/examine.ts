@@ -1,9 +1,20 @@
 /** Finds the damage of a repository on disk. Changes nothing. */
-import { git } from '../process/git.ts'
+import { git, lastMessage } from '../process/git.ts'
+import { objectFormat } from '../process/object-format.ts'
 import { type CallOptions, requireSha, type Sha } from '../repository.ts'
 
 const linesMax = 20
 const outputBytesMax = 64 * 1024
+
+/** Why the repository as a whole cannot be read, such as a lost HEAD. Null: it can. */
+export async function whyUnreadable(dir: string, options: CallOptions = {}): Promise<string | null> {
+  // git itself reads a repository without settings, and would take one of SHA-256 for one of SHA-1.
+  const settings = await objectFormat(dir).catch((error: Error) => error)
+  if (settings instanceof Error) return settings.message
+  // 128: it is no repository, or its settings cannot be read.
+  const found = await git(dir, ['rev-parse', '--git-dir'], { ...options, accept: [0, 128] })
+  return found.code === 0 ? null : lastMessage(found.stderr)
+}
 
 /** What git finds missing between refs and objects, without reading the content of files. */
 export async function missingLinks(dir: string, options: CallOptions = {}): Promise<string[]> {
@@ -16,12 +27,12 @@ export async function missingLinks(dir: string, options: CallOptions = {}): Prom
   return lines.length === 0 ? [`git fsck ended with exit code ${found.code}`] : lines.slice(0, linesMax)
 }
 
-/** Those of these commits, all of which are here, that the history of `tip` does not contain. */
-export async function notContained(dir: string, shas: Sha[], tip: Sha, options: CallOptions = {}): Promise<Sha[]> {
+/** Those of these commits, all of which are here, that the history of none of the tips contains. */
+export async function notContained(dir: string, shas: Sha[], tips: Sha[], options: CallOptions = {}): Promise<Sha[]> {
   if (shas.length === 0) return []
   const walked = await git(dir, ['rev-list', '--stdin'], {
     ...options,
-    input: [...shas.map(requireSha), `^${requireSha(tip)}`, ''].join('\n'),
+    input: [...shas.map(requireSha), ...tips.map((tip) => `^${requireSha(tip)}`), ''].join('\n'),
     lane: 'network',
   })
   const outside = new Set(walked.stdout.toString().split('\n'))

@@ -1,7 +1,6 @@
 /** Copies the packs of a repository to the place of backups as they are, which is as fast as a copy of files. */
-import { createHash } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
-import { objectFormat, type ObjectFormat, orIfAbsent, packPaths } from '@svc/git'
+import { objectFormat, type ObjectFormat, orIfAbsent, packPaths, readChecksummed } from '@svc/git'
 import type { StoredFile } from './manifest.ts'
 import type { Chunks } from './place/place.ts'
 
@@ -15,7 +14,6 @@ export interface CopiedPacks {
 
 /** git joins them when it tidies, long before there are more. */
 const packsMax = 60
-const readBytes = 1024 ** 2
 
 /** Null: git had better write one, since each would be a file of its own in the place, or they are not here alone. */
 export async function copyPacks(dir: string, store: StorePack): Promise<CopiedPacks | null> {
@@ -70,17 +68,8 @@ export function countObjects(pack: Chunks): { chunks: Chunks; objects: () => num
 
 /** Throws at the end if the pack differs from its checksum: a damaged one would be found when it is needed. */
 async function* intact({ path, file, format }: { path: string; file: FileHandle; format: ObjectFormat }): Chunks {
-  const hash = createHash(format)
-  const checked = (await file.stat()).size - hash.copy().digest().length
-  const checksum: Uint8Array[] = []
-  let read = 0
-  for await (const chunk of file.createReadStream({ highWaterMark: readBytes }) as AsyncIterable<Buffer>) {
-    const content = chunk.subarray(0, Math.max(0, checked - read))
-    hash.update(content)
-    if (content.length < chunk.length) checksum.push(chunk.subarray(content.length))
-    read += chunk.length
-    yield chunk
-  }
-  if (Buffer.concat(checksum).equals(hash.digest())) return
-  throw new Error(`${path} is damaged: it differs from its checksum. svc self-host check and git fsck say more.`)
+  const { chunks, isIntact } = readChecksummed(file, format)
+  yield* chunks
+  if (!isIntact())
+    throw new Error(`${path} is damaged: it differs from its checksum. svc self-host check and git fsck say more.`)
 }

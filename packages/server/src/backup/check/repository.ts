@@ -1,7 +1,17 @@
 /** One repository beside the rows that tell about it. */
 import { existsSync } from 'node:fs'
 import type { Disagreement } from '@svc/contract/daemon/operator-reports'
-import { hasObjects, listAllRefs, missingLinks, missingObjects, notContained, type Repository } from '@svc/git'
+import {
+  damagedFiles,
+  GitError,
+  hasObjects,
+  listAllRefs,
+  missingLinks,
+  missingObjects,
+  notContained,
+  type Repository,
+  whyUnreadable,
+} from '@svc/git'
 import type { Config } from '../../config.ts'
 import type { Db } from '../../db/schema.ts'
 import { managedDir, mirrorDir } from '../../projects/repository.ts'
@@ -35,14 +45,25 @@ export async function checkRepository(
     return { isThere: false, found: of(managed ? [{ kind: 'missing_repository', says }] : work) }
   }
   const checked = { db, project, repo: { dir, remote: null } }
-  return {
-    isThere: true,
-    found: of([
-      ...(await links(checked)),
+  const why = await whyUnreadable(dir)
+  const damage = why === null ? await damageOf(checked) : [broken(checked, `git cannot read it: ${why}`)]
+  const rest = why === null ? await besideDamage(checked, damage) : []
+  return { isThere: true, found: of([...damage, ...rest]) }
+}
+
+/** What the rows say of a repository that git can read as a whole. */
+async function besideDamage(checked: Checked, damage: Found[]): Promise<Found[]> {
+  const { managed } = checked.project
+  try {
+    return [
       ...(managed ? await untilAgreed(() => merges(checked)) : []),
       ...(await untilAgreed(() => receipts(checked))),
       ...(await untilAgreed(() => work(checked))),
-    ]),
+    ]
+  } catch (error) {
+    if (!(error instanceof GitError) || error.failure !== 'exit') throw error
+    // git stumbled over the damage, which is reported already, or over some that only reading shows.
+    return damage.length > 0 ? [] : [broken(checked, error.message)]
   }
 }
 
@@ -59,15 +80,20 @@ async function untilAgreed(read: () => Promise<Found[]>): Promise<Found[]> {
   return found
 }
 
-async function links({ project, repo }: Checked): Promise<Found[]> {
-  const lines = await missingLinks(repo.dir)
-  if (lines.length === 0) return []
+const damagesMax = 20
+
+async function damageOf(checked: Checked): Promise<Found[]> {
+  const { dir } = checked.repo
+  const missing = await missingLinks(dir)
+  const damaged = await damagedFiles(dir, damagesMax)
   return [
-    {
-      kind: 'broken_repository',
-      says: `${project.slug}: git fsck finds its repository incomplete: ${lines.join('; ')}`,
-    },
+    ...(missing.length === 0 ? [] : [broken(checked, `git fsck finds it incomplete: ${missing.join('; ')}`)]),
+    ...(damaged.length === 0 ? [] : [broken(checked, `its files are damaged: ${damaged.join('; ')}`)]),
   ]
+}
+
+function broken({ project, repo }: Checked, how: string): Found {
+  return { kind: 'broken_repository', says: `${project.slug}: the repository ${repo.dir} is damaged: ${how}` }
 }
 
 async function merges({ db, project, repo }: Checked): Promise<Found[]> {
@@ -88,7 +114,7 @@ async function merges({ db, project, repo }: Checked): Promise<Found[]> {
     // A branch that was deleted since tells nothing.
     if (tip === undefined) continue
     const shas = [...new Set(of.map(({ sha }) => sha))]
-    const outside = new Set(await notContained(repo.dir, shas, tip))
+    const outside = new Set(await notContained(repo.dir, shas, [tip]))
     const numbers = of.flatMap(({ number, sha }) => (outside.has(sha) ? [`#${number}`] : []))
     if (numbers.length > 0)
       found.push({
