@@ -1,7 +1,8 @@
 /** What `svc self-host check` finds in repositories that were damaged behind the server's back. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { chmod, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Project } from '@svc/contract'
 import type { Disagreement } from '@svc/contract/daemon/operator-reports'
 import { commit } from '@svc/git/testing'
 import { gitText, testProject, type TestProject } from '../../change-requests/testing.ts'
@@ -89,3 +90,74 @@ test('names a repository that git cannot read, and checks the others', async () 
   }
   expect(await found(at)).toEqual([])
 })
+
+test('finds lost branches and commits that change requests need', async () => {
+  const at = await makeProject()
+  await gitText(at.repo, 'branch', 'release', 'main')
+  const landed = await at.open('landed', { 'b.txt': 'b\n' }, { base_ref: 'release' })
+  expect((await at.merge(landed.cr_id)).status).toBe(200)
+  await commit(at.repo, 'main', { 'c.txt': 'c\n' })
+  const open = await at.open('open', { 'd.txt': 'd\n' })
+  const closed = await at.open('closed', { 'e.txt': 'e\n' })
+  await app.request('POST', at.path(closed.cr_id, 'close'))
+  const remove = (branch: string) => gitText(at.repo, 'update-ref', '-d', `refs/heads/${branch}`)
+  const tip = { main: await at.tip('main'), release: await at.tip('release'), open: await at.tip('open') }
+  const restore = (branch: keyof typeof tip) => gitText(at.repo, 'update-ref', `refs/heads/${branch}`, tip[branch])
+  const missing = (branch: string, why: string) => [
+    'missing_branch',
+    `${at.project.slug}: the branch ${branch} is missing. ${why}`,
+  ]
+
+  // Deleted on purpose, after their change requests ended.
+  for (const branch of ['landed', 'closed']) await remove(branch)
+  expect(await found(at)).toEqual([])
+  await remove('release')
+  expect(await found(at)).toEqual([missing('release', '#1 is merged into it, and no branch contains the merge.')])
+  await restore('release')
+  await remove('main')
+  const [main] = [missing('main', 'It is the default branch, last seen at ' + tip.main + '. The open #2 needs it.')]
+  expect(await found(at)).toEqual([main!])
+  for (const branch of ['release', 'open']) await remove(branch)
+  expect((await found(at)).map(([, says]) => says)).toEqual([
+    main![1]!,
+    missing('open', 'The open #2 needs it.')[1]!,
+    missing('release', '#1 is merged into it, and no branch contains the merge.')[1]!,
+  ])
+  await restore('main')
+  await restore('release')
+  await gitText(at.repo, 'gc', '--prune=now', '--quiet')
+  await asAfterRestart(at)
+  const lost = [
+    'lost_head',
+    `${at.project.slug}: change request #2 is open, and its repository does not have its head commit ${tip.open}.`,
+  ]
+  expect(await found(at)).toEqual([missing('open', 'The open #2 needs it.'), lost])
+  // As after a power cut that kept the ref alone.
+  await writeFile(join(at.repo.dir, 'refs/heads/open'), `${tip.open}\n`)
+  expect(await found(at)).toEqual([
+    broken(at, `git fsck finds it incomplete: .*refs/heads/open: invalid sha1 pointer ${tip.open}`),
+    lost,
+  ])
+})
+
+test('misses no branch of an empty project, nor of one whose host has them', async () => {
+  const { body: empty } = await app.request<Project>('POST', '/v1/projects', { body: { name: 'empty' } })
+  expect(await found({ project: empty })).toEqual([])
+  const hosted = testProject(app, await app.externalProject({ 'a.txt': 'a\n' }))
+  const cr = await hosted.open('work', { 'b.txt': 'b\n' })
+  expect((await app.request('GET', hosted.path(cr.cr_id, 'diff'))).status).toBe(200)
+  const mirror = join(app.deps.config.dataDir, 'mirrors', `${hosted.project.project_id}.git`)
+  for (const folder of ['refs/heads', 'objects']) {
+    await rm(join(mirror, folder), { recursive: true })
+    await mkdir(join(mirror, folder))
+  }
+  await rm(join(mirror, 'packed-refs'), { force: true })
+  expect(await found(hosted)).toEqual([])
+})
+
+/** The server remembers which objects a folder has, as long as it runs. */
+async function asAfterRestart({ repo: { dir } }: TestProject): Promise<void> {
+  await cp(dir, `${dir}-copy`, { recursive: true })
+  await rm(dir, { recursive: true })
+  await rename(`${dir}-copy`, dir)
+}

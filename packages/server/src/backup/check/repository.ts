@@ -16,18 +16,19 @@ import type { Config } from '../../config.ts'
 import type { Db } from '../../db/schema.ts'
 import { managedDir, mirrorDir } from '../../projects/repository.ts'
 import { findReplica, lastValues } from '../../projects/replicas/store.ts'
+import { lostBranches } from './branches.ts'
 import { type CheckedProject, mergedCommits, openMerges, savedWorkOf } from './store.ts'
 
 /** A server that works changes rows and refs in turn, so what differs once may agree in the next moment. */
 const readsMax = 3
 
-interface Checked {
+export interface Checked {
   db: Db
   project: CheckedProject
   repo: Repository
 }
 
-type Found = Omit<Disagreement, 'project_id'>
+export type Found = Omit<Disagreement, 'project_id'>
 
 export async function checkRepository(
   config: Config,
@@ -56,7 +57,9 @@ async function besideDamage(checked: Checked, damage: Found[]): Promise<Found[]>
   const { managed } = checked.project
   try {
     return [
+      // The host of an external repository has its branches and merges.
       ...(managed ? await untilAgreed(() => merges(checked)) : []),
+      ...(managed ? await untilAgreed(() => lostBranches(checked)) : []),
       ...(await untilAgreed(() => receipts(checked))),
       ...(await untilAgreed(() => work(checked))),
     ]
@@ -111,7 +114,7 @@ async function merges({ db, project, repo }: Checked): Promise<Found[]> {
   const present = merged.filter(({ sha }) => !gone.has(sha))
   for (const [base, of] of Map.groupBy(present, (one) => one.base)) {
     const tip = tips.get(`refs/heads/${base}`)
-    // A branch that was deleted since tells nothing.
+    // branches.ts reports a branch that is gone.
     if (tip === undefined) continue
     const shas = [...new Set(of.map(({ sha }) => sha))]
     const outside = new Set(await notContained(repo.dir, shas, [tip]))

@@ -9,13 +9,14 @@ export interface CheckedProject {
   project_id: string
   slug: string
   managed: boolean
+  default_branch: string
   home: string | null
   is_new: boolean
 }
 
 export async function checkedProjects(db: DbOrTransaction): Promise<CheckedProject[]> {
   const { rows } = await sql<CheckedProject>`
-    select project_id, coalesce(deleted_slug, slug) as slug, managed, home,
+    select project_id, coalesce(deleted_slug, slug) as slug, managed, default_branch, home,
       created_at > now() - interval '2 minutes'
         and not exists (select from ref_changes c where c.project_id = projects.project_id)
         and not exists (select from change_requests c where c.project_id = projects.project_id) as is_new
@@ -33,6 +34,24 @@ export interface MergedCommit {
 export async function mergedCommits(db: DbOrTransaction, projectId: string): Promise<MergedCommit[]> {
   const rows = await mergedOf(db, projectId)
   return rows.map(({ number, merge_commit_sha: sha, base_ref: base }) => ({ number, sha, base }))
+}
+
+/** The commit at which the default branch was last seen. Null: it may never have existed. */
+export async function lastSeenDefault(
+  db: DbOrTransaction,
+  { project_id, default_branch }: Pick<CheckedProject, 'project_id' | 'default_branch'>,
+): Promise<string | null> {
+  const { rows } = await sql<{ sha: string | null }>`
+    select coalesce(
+      (select sha from default_branches where project_id = ${project_id} and branch = ${default_branch}),
+      (select base_commit_sha from change_requests
+        where project_id = ${project_id} and base_ref = ${default_branch} and base_commit_sha is not null
+        order by updated_at desc limit 1)) as sha`.execute(db)
+  return rows[0]?.sha ?? null
+}
+
+export function openChangeRequests(db: DbOrTransaction, projectId: string) {
+  return listRows(db, 'change_requests', { project_id: projectId, status: 'open' }, 'number')
 }
 
 /** The newest unfinished work of each session. */
