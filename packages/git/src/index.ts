@@ -40,7 +40,14 @@ export { readTips, type TipsOutcome } from './refs/tips.ts'
 export { checkedOutAt, probeRemote, type ProbeOutcome } from './mirror/probe.ts'
 export { looksLikePrivateKey, makeSshKeyPair, readPrivateKey } from './remote/ssh-key.ts'
 export { learnHostKey } from './remote/ssh-trust.ts'
-export { createManagedRepository, hasObjects, missingObjects, openMirror, type FetchOutcome } from './mirror/mirror.ts'
+export {
+  createManagedRepository,
+  hasObjects,
+  lostObjects,
+  missingObjects,
+  openMirror,
+  type FetchOutcome,
+} from './mirror/mirror.ts'
 export { tidyRepository } from './mirror/tidy.ts'
 export {
   type CopyManifest,

@@ -113,6 +113,12 @@ export async function hasObjects(repo: Repository, shas: Sha[]): Promise<boolean
   return (await isThere(repo.dir)) && (await missingObjects(repo, shas)).length === 0
 }
 
+/** As missingObjects, for objects that git did not find: they may be gone although nothing of ours removed them. */
+export function lostObjects(repo: Repository, shas: Sha[]): Promise<Sha[]> {
+  forgetSeen(repo.dir)
+  return missingObjects(repo, shas)
+}
+
 /** Only pruning removes objects from a store, so a commit that was found once need not be looked up again. */
 const seen = new LRUCache<string, true>({ max: 100_000 })
 /** Increases when objects were removed from a store. */

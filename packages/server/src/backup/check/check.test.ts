@@ -132,12 +132,23 @@ test('finds lost branches and commits that change requests need', async () => {
     `${at.project.slug}: change request #2 is open, and its repository does not have its head commit ${tip.open}.`,
   ]
   expect(await found(at)).toEqual([missing('open', 'The open #2 needs it.'), lost])
+  const answers = async () => {
+    const patch = { headers: { accept: 'text/x-diff' } }
+    const replies = [
+      await app.request('GET', at.path(open.cr_id, 'diff')),
+      await app.request('GET', at.path(open.cr_id, 'diff'), patch),
+      await at.refusedMerge(open.cr_id),
+    ]
+    return replies.map(({ body }) => body.code)
+  }
+  expect(await answers()).toEqual(['ref_not_found', 'ref_not_found', 'ref_missing'])
   // As after a power cut that kept the ref alone.
   await writeFile(join(at.repo.dir, 'refs/heads/open'), `${tip.open}\n`)
   expect(await found(at)).toEqual([
     broken(at, `git fsck finds it incomplete: .*refs/heads/open: invalid sha1 pointer ${tip.open}`),
     lost,
   ])
+  expect(await answers()).toEqual(['ref_not_found', 'ref_not_found', 'ref_not_found'])
 })
 
 test('misses no branch of an empty project, nor of one whose host has them', async () => {

@@ -25,7 +25,7 @@ import { inTurn } from './lock.ts'
 import { mergeMessage } from './message.ts'
 import { requireMove } from '../moves.ts'
 import type { Merged } from './record.ts'
-import { commitsNotServed } from '../preview/commit-pair.ts'
+import { commitsNotServed, unlessLost } from '../preview/commit-pair.ts'
 import { refMissing } from '../refusals.ts'
 import { requireReconciled } from './reconcile.ts'
 import { type ChangeRequestRow, presentChangeRequest, requireChangeRequest } from '../store.ts'
@@ -170,7 +170,8 @@ async function plan(
   if (fetched.kind === 'unreachable') throw unreachable(fetched.reason)
   if (fetched.kind === 'missing') return { kind: 'lacking', shas: fetched.shas }
   await failpoint('merge.after_objects')
-  await refuseBrokenManifest(input.project, repository, headSha, signal)
+  const pair = { repository, baseSha, headSha }
+  await unlessLost(pair, refuseBrokenManifest(input.project, repository, headSha, signal))
   const message = mergeMessage(cr, user, input.message)
   // git stores seconds, and the row has to hold exactly the commit's date.
   const date = new Date(Math.floor(deps.now().getTime() / 1000) * 1000)
@@ -183,7 +184,10 @@ async function plan(
     begun = deps.replicas.send(input.project, repository, [resultSha], { files })
     begun.catch(handledElsewhere)
   }
-  const made = await planVerified(deps, repository, { baseSha, headSha, message, date, signal, written })
+  const made = await unlessLost(
+    pair,
+    planVerified(deps, repository, { baseSha, headSha, message, date, signal, written }),
+  )
   await failpoint('merge.after_plan')
   if (made.kind === 'conflicted')
     throw new ServiceError('merge_conflict', 'Merge failed', {

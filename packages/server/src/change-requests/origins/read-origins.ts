@@ -30,9 +30,10 @@ const commitsMax = 1_000
 export async function readOrigins(deps: PairDeps, input: Input): Promise<Origins> {
   const { project, signal } = input
   const cr = await requireChangeRequest(deps.db, project.project_id, input.crId)
-  const { repository, baseSha, headSha } = await commitPair(deps, { project, cr, signal })
+  const pair = await commitPair(deps, { project, cr, signal })
+  const { baseSha, headSha } = pair
   const read = (repo: Repository) => withinLimits(changeOf(repo, { ...input, baseSha, headSha }))
-  const change = await withHostsHelp(deps, { project, repository }, read)
+  const change = await withHostsHelp(deps, { project, pair }, read)
   const all = await sessionsOfHead(deps.db, cr)
   const isControlled = await controlledOf(
     deps.db,

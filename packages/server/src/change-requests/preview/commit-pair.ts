@@ -1,5 +1,5 @@
 import { ServiceError } from '@svc/contract'
-import { GitError, hasObjects, readTips, type Repository } from '@svc/git'
+import { GitError, hasObjects, lostObjects, readTips, type Repository } from '@svc/git'
 import type { Deps } from '../../deps.ts'
 import { fetchForRequest } from '../../projects/mirrors/fetch-for-request.ts'
 import { managedDir, mirrorDir, openRepository, unreachable } from '../../projects/repository.ts'
@@ -94,12 +94,27 @@ async function requireObjects(
 /** Falls back to the host when our store cannot read a merged change request any more. */
 export async function withHostsHelp<T>(
   deps: PairDeps,
-  { project, repository }: { project: ProjectRow; repository: Repository },
+  { project, pair }: { project: ProjectRow; pair: CommitPair },
   work: (repository: Repository) => Promise<T>,
 ): Promise<T> {
-  return work(repository).catch(async (error: unknown) => {
+  const { repository } = pair
+  return unlessLost(pair, work(repository)).catch(async (error: unknown) => {
     if (!(error instanceof GitError) || project.managed || repository.remote !== null) throw error
     return work(await openRepository(deps, project))
+  })
+}
+
+/** Says so when git fails because a repository of ours, which no host completes, has lost one of the commits. */
+export function unlessLost<T>({ repository, baseSha, headSha }: CommitPair, work: Promise<T>): Promise<T> {
+  return work.catch(async (error: unknown) => {
+    if (!(error instanceof GitError) || repository.remote !== null) throw error
+    const missing = await lostObjects(repository, [baseSha, headSha])
+    if (missing.length === 0) throw error
+    throw new ServiceError('ref_not_found', 'The repository has lost commits of this change request.', {
+      hint: 'Push its branches again from a clone, or ask the operator to run svc self-host check.',
+      detail: { missing },
+      cause: error,
+    })
   })
 }
 

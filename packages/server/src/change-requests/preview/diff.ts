@@ -13,7 +13,7 @@ import { accepts } from '../../http/request-info.ts'
 import { fetchForRequest } from '../../projects/mirrors/fetch-for-request.ts'
 import type { ProjectRow } from '../../projects/store.ts'
 import { asParts } from './diff-parts.ts'
-import { commitPair, type PairDeps, withHostsHelp } from './commit-pair.ts'
+import { commitPair, type PairDeps, unlessLost, withHostsHelp } from './commit-pair.ts'
 import { type ChangeRequestRow, requireChangeRequest, wasHead } from '../store.ts'
 import { withinLimits } from '../../projects/within-limits.ts'
 
@@ -45,7 +45,8 @@ export async function diffChangeRequest(
   }
   const { repository, pair, cr } = at
   const { signal } = input
-  if (input.since === null) return asPatch(await withinLimits(streamPatch(repository, pair, { signal })))
+  if (input.since === null)
+    return asPatch(await unlessLost({ repository, ...pair }, withinLimits(streamPatch(repository, pair, { signal }))))
   const since = { ...pair, sinceSha: input.since }
   const found = await sinceThen(deps, { cr, repository, since, signal })
   return sincePatch(repository, { since, found, signal })
@@ -60,7 +61,7 @@ export async function readDiff(deps: PairDeps, input: DiffOptions, at?: Pair) {
     return { repository, diff: await sinceThen(deps, { cr, repository, since, signal }) }
   }
   const of = (repo: Repository) => withinLimits(diffCommits(repo, pair, { signal }))
-  const diff = await withHostsHelp(deps, { project, repository }, of)
+  const diff = await withHostsHelp(deps, { project, pair: { repository, ...pair } }, of)
   return { repository, diff: present(cr, input.ignoreWhitespace, diff) }
 }
 

@@ -24,7 +24,7 @@ export async function previewChangeRequest(
   const cr = await requireChangeRequest(deps.db, project.project_id, input.crId)
   const pair = await commitPair(deps, { project, cr, signal })
   const { repository, baseSha, headSha } = pair
-  const preview = await withHostsHelp(deps, { project, repository }, (repo) =>
+  const preview = await withHostsHelp(deps, { project, pair }, (repo) =>
     withinLimits(previewMerge(repo, { baseSha, headSha }, { signal })),
   )
   const asks = (part: PreviewPart) => input.include.includes(part)
