@@ -1,7 +1,20 @@
 /** Backups that a disk or a copy has damaged, and places that are no good ones: the operator reads what is wrong. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
-import { cp, mkdir, mkdtemp, open, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'
+import {
+  cp,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { document } from './document.ts'
@@ -211,4 +224,20 @@ test('an error that nobody foresaw is shown with its message', async () => {
   const env = { ...(await targetFor('odd')), SVC_MASTER_KEY_FILE: dir }
   expect(await refused(['check'], { ...server.env, SVC_MASTER_KEY_FILE: dir })).toContain('EISDIR')
   expect(await refused(['restore', whole], env)).toContain('EISDIR')
+})
+
+test('a refused restore of an incomplete backup names the newest complete one, which its command restores', async () => {
+  const place = await copyOf(whole, 'incomplete')
+  const repository = join(server.env.SVC_DATA_DIR!, 'repositories', `${project}.git`)
+  await rename(repository, `${repository}.away`)
+  try {
+    expect((await selfHost(['backup', place])).code).toBe(1)
+  } finally {
+    await rename(`${repository}.away`, repository)
+  }
+  const env = await targetFor('incomplete')
+  const command = `svc self-host restore ${place} --backup ${backupId}`
+  const { code, stderr } = await selfHost(['restore', place], env)
+  expect([code, stderr]).toEqual([1, expect.stringContaining(command)])
+  expect((await selfHost(['restore', place, '--backup', backupId], env)).code).toBe(0)
 })

@@ -93,6 +93,8 @@ export interface RestoreReport {
 /** Nothing was changed: no place has these repositories. */
 export interface RestoreRefused {
   lacking: MissingRepository[]
+  /** The newest backup of the first place with every repository of its server, if this one lacks some. */
+  complete: string | null
 }
 
 /** `svc server --resume` */

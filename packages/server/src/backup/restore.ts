@@ -17,6 +17,8 @@ import { keptMasterKeys, MasterKeyError, readMasterKey } from '../keyring/master
 import { lockDataFolder } from '../startup/folder-lock.ts'
 import { makeDataDir } from '../startup/run-dir.ts'
 import { StartupError } from '../startup/startup-error.ts'
+import { listBackups } from './catalog.ts'
+import { lackingIn, newestAmong } from './complete.ts'
 import type { Manifest } from './manifest.ts'
 import { PlaceError } from './place/place.ts'
 import { requireEmptyDatabase, restoreDatabase } from './restore-database.ts'
@@ -41,7 +43,7 @@ export async function restore(
   const { first, others, lacking } = await openParts(config, input)
   const { manifest } = first
   await requireMasterKey(config, manifest)
-  if (lacking.length > 0 && !input.acceptLoss) return { lacking }
+  if (lacking.length > 0 && !input.acceptLoss) return { lacking, complete: await completeOf(first, lacking) }
   const { dataDir } = config
   const moveId = (await interruptedRestore(dataDir)) ?? randomUUID()
   await requireEmptyDatabase(config, moveId)
@@ -82,6 +84,12 @@ export async function restore(
     await endPooledGit()
     folder.release()
   }
+}
+
+/** Another backup of the place has what this one lacks of its own server, but nothing of other servers. */
+async function completeOf({ place }: Opened, lacking: Manifest['missing']): Promise<string | null> {
+  if (lackingIn(lacking).length === 0) return null
+  return (await newestAmong(place, await listBackups(place)))?.complete ?? null
 }
 
 function reportOf({ place, manifest: { backup_id, created_at }, repositories }: Part): RestoreReport['others'][number] {

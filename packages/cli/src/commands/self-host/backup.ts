@@ -273,7 +273,7 @@ export const restore = command({
       },
       otherwise: 'The restore was interrupted. Run the command again, which begins anew.',
     })
-    if ('lacking' in done) return refuseLacking(ctx, done.lacking)
+    if ('lacking' in done) return refuseLacking(ctx, done, { places: args.place, keys: flags.key })
     if (out.json) return out.document(done)
     showRestored(ctx, done)
     out.note('The server is held: it answers reads only, and nothing acts.')
@@ -288,14 +288,28 @@ export const restore = command({
   },
 })
 
-function refuseLacking({ out }: Context, lacking: MissingRepository[]): never {
+function refuseLacking(
+  { out, next }: Context,
+  { lacking, complete }: RestoreRefused,
+  { places, keys }: { places: string[]; keys: string[] },
+): never {
   if (!out.json) listMissing(out, lacking)
   const homes = homesOf(lacking)
+  const words = [...places.map(quote), `--backup ${complete}`, ...keys.map((key) => `--key ${quote(key)}`)]
+  const where =
+    homes === ''
+      ? 'Choose another backup, or add the places with the backups of other servers'
+      : `Add the places with the backups of ${homes}`
+  const hints = [
+    homes === '' && complete !== null ? null : `${where}: svc self-host restore <place> <place>….`,
+    'If no backup has them, --accept-loss restores everything else.',
+    complete === null ? null : `The newest complete one: ${next(`svc self-host restore ${words.join(' ')}`)}`,
+  ].filter((hint) => hint !== null)
   throw new Refusal(
     'not_available',
     `Nothing was restored: the backup is without ${count(lacking.length, 'repository')}`,
     {
-      hint: `${homes === '' ? 'Choose another backup, or add the places with the backups of other servers' : `Add the places with the backups of ${homes}`}: svc self-host restore <place> <place>…. If no backup has them, --accept-loss restores everything else.`,
+      hint: hints.join(' '),
       detail: { missing: lacking },
     },
   )
