@@ -13,7 +13,7 @@ test('a suggested command has the settings of the shell that lead to its server'
   )
   // Its value has a password.
   expect(withSettings('svc self-host stop --sessions', { DATABASE_URL: 'postgres://a:b@c/d' })).toBe(
-    'DATABASE_URL="$DATABASE_URL" svc self-host stop --sessions',
+    'DATABASE_URL="${DATABASE_URL:?}" svc self-host stop --sessions',
   )
 })
 

@@ -1,4 +1,5 @@
 import { quote } from '@svc/contract/shell-quote'
+import { databaseUrlOfShell } from '@svc/contract/shell-words'
 
 export { quote } from '@svc/contract/shell-quote'
 
@@ -31,7 +32,7 @@ export function withSettings(command: string, env: Env): string {
   const words = [...leading, ...(starts ? ['SVC_PORT'] : [])].flatMap((name) => {
     if (!env[name]) return []
     // It has a password.
-    return [name === 'DATABASE_URL' ? 'DATABASE_URL="$DATABASE_URL"' : `${name}=${quote(env[name])}`]
+    return [name === 'DATABASE_URL' ? databaseUrlOfShell : `${name}=${quote(env[name])}`]
   })
   const cleared = starts ? addresses.filter((name) => env[name] === '').map((name) => `${name}=`) : []
   return [...words, ...cleared, command].join(' ')

@@ -11,7 +11,7 @@ const notForTheServer = ['SVC_CLI_TOKEN', 'SVC_EXECUTOR_TOKEN', 'SVC_API_URL', '
 /** From the shell first, then from the settings file. */
 export async function serverEnvironment(ctx: Context): Promise<Record<string, string>> {
   const { DATABASE_URL: url, ...shell } = withAbsolutePaths(ctx.io.env, ctx.io.cwd)
-  // Printed commands begin with DATABASE_URL="$DATABASE_URL", which is empty in a shell that does not have it.
+  // Commands that earlier versions printed set it to nothing in a shell that does not have it.
   const given = Object.entries({ ...(await readSettings(ctx)), ...shell, ...(url ? { DATABASE_URL: url } : {}) })
   return Object.fromEntries(
     given.filter((entry): entry is [string, string] => entry[1] !== undefined && !notForTheServer.includes(entry[0])),

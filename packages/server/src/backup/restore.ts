@@ -15,6 +15,7 @@ import { keyId } from '../keyring/cipher.ts'
 import { unwrapRootKey } from '../keyring/keyring.ts'
 import { keptMasterKeys, MasterKeyError, readMasterKey } from '../keyring/master-key.ts'
 import { lockDataFolder } from '../startup/folder-lock.ts'
+import { markOtherDatabase, otherDatabaseName } from '../startup/other-database.ts'
 import { makeDataDir } from '../startup/run-dir.ts'
 import { StartupError } from '../startup/startup-error.ts'
 import { listBackups } from './catalog.ts'
@@ -69,6 +70,7 @@ export async function restore(
     const database = await restoreDatabase(config, { opened: first, others: rest, moveId }, onProgress).catch(
       async (error: Error) => Promise.reject(await damageOr(error, first.place, tableFiles)),
     )
+    if (config.databaseUrl !== null) markOtherDatabase(dataDir)
     await unmarkRestore(dataDir)
     const { backup_id, created_at, tables } = manifest
     return {
@@ -131,7 +133,7 @@ async function verify({ place, manifest, repositories }: Part, onProgress: OnPro
   }
 }
 
-const madeByRestore = ['repositories', 'mirrors', 'postgres', 'postgres-programs']
+const madeByRestore = ['repositories', 'mirrors', 'postgres', 'postgres-programs', otherDatabaseName]
 /** A file system has `lost+found` for its own repair. */
 const besideData = ['lost+found', 'server.lock', 'restore-unfinished', 'log', 'run', 'run-folder']
 

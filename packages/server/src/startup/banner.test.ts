@@ -54,6 +54,6 @@ test('the command that ends what goes on names the settings of this server', () 
     masterKeyFile: '/srv/master.key',
   }
   expect(wordsOnLeft(several, left, './svc')).toContain(
-    `To end it: SVC_DATA_DIR='/srv/ada'\\''s' SVC_MASTER_KEY_FILE='/srv/master.key' DATABASE_URL="$DATABASE_URL" SVC_PUBLIC_URL='https://svc.example' SVC_PEER_URL='https://10.0.0.7' ./svc self-host stop --sessions\n`,
+    `To end it: SVC_DATA_DIR='/srv/ada'\\''s' SVC_MASTER_KEY_FILE='/srv/master.key' DATABASE_URL="\${DATABASE_URL:?}" SVC_PUBLIC_URL='https://svc.example' SVC_PEER_URL='https://10.0.0.7' ./svc self-host stop --sessions\n`,
   )
 })

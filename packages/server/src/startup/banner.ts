@@ -1,4 +1,5 @@
 import { count } from '@svc/contract/count'
+import { databaseUrlOfShell } from '@svc/contract/shell-words'
 import type { SandboxDriver } from '@svc/sandbox'
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -110,7 +111,7 @@ function selfHostCommand(config: Config, command: string, words: string, more = 
   const settings = [
     ...(dataDir === defaultDataDir() ? [] : [`SVC_DATA_DIR=${quoted(dataDir)} `]),
     ...(masterKeyFile === defaultMasterKeyFile() ? [] : [`SVC_MASTER_KEY_FILE=${quoted(masterKeyFile)} `]),
-    ...(databaseUrl === null ? [] : ['DATABASE_URL="$DATABASE_URL" ']),
+    ...(databaseUrl === null ? [] : [`${databaseUrlOfShell} `]),
   ]
   return `${settings.join('')}${more}${command} self-host ${words}`
 }

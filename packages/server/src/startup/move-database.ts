@@ -19,6 +19,7 @@ import { dayOf, readMove, writeMove } from '../db/move/state.ts'
 import { isDatabaseUnavailable } from '../db/unavailable.ts'
 import { startIn } from './embedded-end.ts'
 import { lockDataFolder } from './folder-lock.ts'
+import { refuseCommandWithoutDatabaseUrl } from './other-database.ts'
 import { makeDataDir } from './run-dir.ts'
 import { StartupError } from './startup-error.ts'
 
@@ -65,10 +66,12 @@ async function openSource({ databaseUrl, dataDir }: Config, to: string): Promise
     throw new StartupError(
       `DATABASE_URL is not set, so the data are in the embedded database already. Set it to the address from which they should move. Nothing was changed.`,
     )
-  if ((await dataMajor(folder)) === null)
+  if ((await dataMajor(folder)) === null) {
+    refuseCommandWithoutDatabaseUrl({ databaseUrl, dataDir })
     throw new StartupError(
       `There is no database in ${dataDir}. Set SVC_DATA_DIR to the data folder of the server, or DATABASE_URL to its PostgreSQL. Nothing was changed.`,
     )
+  }
   return await startIn(folder)
 }
 

@@ -6,6 +6,12 @@ import { join } from 'node:path'
 import { makeToken } from '@svc/contract'
 import { createTestDatabase, withClient } from '../db/testing-cluster.ts'
 import { parseConfig } from '../config.ts'
+import { backUp } from '../backup/back-up.ts'
+import { check } from '../backup/check/check.ts'
+import { restore } from '../backup/restore.ts'
+import { resume } from '../backup/resume.ts'
+import { examineService } from '../doctor/examine-service.ts'
+import { rotateKeyOf } from '../keyring/rotate-command.ts'
 import { endSandboxes } from './end-sandboxes.ts'
 import { lockDataFolder } from './folder-lock.ts'
 import { type BootedServer, bootServer } from './testing-server.ts'
@@ -59,6 +65,53 @@ test('a server whose database is a PostgreSQL of the operator is not started wit
     expect(again.url).not.toBeNull()
     await end(again)
   } finally {
+    await database.drop()
+    await rm(dir, { recursive: true, force: true })
+  }
+}, 120_000)
+
+test('a server restored into a PostgreSQL of the operator is neither started nor read without it', async () => {
+  const original = await createTestDatabase({ name: 'external', prepare: async () => {} })
+  const database = await createTestDatabase({ name: 'empty', prepare: async () => {} })
+  const dir = await mkdtemp(join(tmpdir(), 'svc-other-'))
+  const started: Bun.Subprocess[] = []
+  try {
+    const token = makeToken((count) => randomBytes(count))
+    const first = await bootServer({ dir, databaseUrl: original.url, token }, (child) => started.push(child))
+    expect(first.url).not.toBeNull()
+    first.child.kill('SIGTERM')
+    await first.child.exited
+    const configOf = (folder: string, url: string) =>
+      parseConfig({
+        SVC_DATA_DIR: join(dir, folder),
+        SVC_MASTER_KEY_FILE: join(dir, 'master.key'),
+        SVC_SANDBOX_DRIVER: 'none',
+        DATABASE_URL: url,
+      })
+    const to = { place: join(dir, 'backups'), keyFile: null, keep: null }
+    await backUp(configOf('data', original.url), to, () => {})
+    const restored = configOf('restored', database.url)
+    await restore(restored, { places: [to.place], backupId: null, keyFiles: [], acceptLoss: false }, () => {})
+    const { dataDir } = restored
+    const before = (await readdir(dataDir)).toSorted()
+
+    const start = { dir, databaseUrl: '', token, env: { SVC_DATA_DIR: dataDir } }
+    const { url, errors } = await bootServer(start, (child) => started.push(child))
+    expect(url).toBeNull()
+    const refusal = `The server of the data folder ${dataDir} uses a PostgreSQL of yours, and DATABASE_URL is not set.`
+    expect(await errors()).toContain(refusal)
+    const without = configOf('restored', '')
+    await expect(check(without, () => {})).rejects.toThrow(refusal)
+    await expect(resume(without)).rejects.toThrow(refusal)
+    await expect(rotateKeyOf(without)).rejects.toThrow(refusal)
+    await expect(backUp(without, to, () => {})).rejects.toThrow(refusal)
+    const findings = (await examineService({ config: without, db: null })).flatMap((group) => group.findings)
+    expect(findings.find(({ name }) => name === 'database')?.says).toContain('uses a PostgreSQL of yours')
+    expect((await readdir(dataDir)).toSorted()).toEqual(before)
+    expect(await resume(restored)).toMatchObject({ resumed: true })
+  } finally {
+    for (const child of started) child.kill('SIGKILL')
+    await original.drop()
     await database.drop()
     await rm(dir, { recursive: true, force: true })
   }

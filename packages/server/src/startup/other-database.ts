@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import type { Config } from '../config.ts'
@@ -7,12 +7,21 @@ import { keptServerName } from '../fleet/server-name.ts'
 import { lacksDatabaseUrl } from './folder-lock.ts'
 import { StartupError } from './startup-error.ts'
 
+/** The name of the file that a restore into a PostgreSQL of the operator leaves in the data folder. */
+export const otherDatabaseName = 'database-elsewhere'
+
+/** No server has used the data folder yet, and its first start needs the same DATABASE_URL. */
+export function markOtherDatabase(dataDir: string): void {
+  writeFileSync(join(dataDir, otherDatabaseName), 'DATABASE_URL names the database of this folder.\n', { mode: 0o600 })
+}
+
 /**
  * Whether the server of the data folder uses a PostgreSQL that these settings do not name. A server keeps its name in the
  * folder once it has reached its database, so a first start that failed before may be repeated with either.
  */
 export function lacksKnownDatabase(config: Pick<Config, 'databaseUrl' | 'dataDir'>): boolean {
-  return lacksDatabaseUrl(config) && keptServerName(config.dataDir) !== null
+  const isKnown = keptServerName(config.dataDir) !== null || existsSync(join(config.dataDir, otherDatabaseName))
+  return isKnown && lacksDatabaseUrl(config)
 }
 
 /**
@@ -22,6 +31,14 @@ export function refuseLackingDatabaseUrl(config: Pick<Config, 'databaseUrl' | 'd
   if (!lacksKnownDatabase(config)) return
   throw new StartupError(
     `The server of the data folder ${config.dataDir} uses a PostgreSQL of yours, and DATABASE_URL is not set. Set it as for that server. To begin anew, set SVC_DATA_DIR to an empty folder. Nothing was changed.`,
+  )
+}
+
+/** For a command that needs the database and found none in the data folder. */
+export function refuseCommandWithoutDatabaseUrl(config: Pick<Config, 'databaseUrl' | 'dataDir'>): void {
+  if (!lacksKnownDatabase(config)) return
+  throw new StartupError(
+    `The server of the data folder ${config.dataDir} uses a PostgreSQL of yours, and DATABASE_URL is not set. Set it as for that server, and run the command again. Nothing was changed.`,
   )
 }
 
