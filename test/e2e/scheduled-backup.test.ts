@@ -1,6 +1,6 @@
 /** A server that backs itself up. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdir, mkdtemp, readFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rename } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { browserPath, openBrowser } from './browser.ts'
@@ -41,6 +41,18 @@ test('a server backs itself up, encrypted, and the doctor and the metrics show w
   expect(dataFindings(doctor.stdout)).toMatchObject([
     { name: 'backups', state: 'good' },
     { name: 'master key', state: 'good' },
+  ])
+  // The running server holds its keys in memory, and the next start fails.
+  const key = server.env.SVC_MASTER_KEY_FILE!
+  await rename(key, `${key}.aside`)
+  const byHand = await run([program, 'self-host', 'backup', join(dir, 'by-hand')], {
+    env: server.env,
+    cwd: server.dir,
+  })
+  await rename(`${key}.aside`, key)
+  expect([byHand.code, byHand.stderr]).toEqual([
+    0,
+    expect.stringContaining(`A restore of this backup needs the master key: there is none at ${key}`),
   ])
   const other = await run([program, 'self-host', 'doctor'], {
     env: { ...server.env, SVC_BACKUP_KEEP: '3' },

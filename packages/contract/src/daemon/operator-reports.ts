@@ -31,6 +31,8 @@ export interface BackupReport {
   missing: MissingRepository[]
   removed: string[]
   backups: number
+  /** Why the key file here opens no restore of this backup, and what to do. Null: it does. */
+  master_key_problem: string | null
   /** Other backups of the place. */
   damaged: DamagedBackup[]
 }

@@ -15,6 +15,7 @@ import { readRows } from '../db/move/table-stream.ts'
 import { listTables, readSequences } from '../db/move/tables.ts'
 import { onConnection, openDatabase } from '../db/pool.ts'
 import type { Db } from '../db/schema.ts'
+import { examineKey } from '../doctor/examine-key.ts'
 import '../failpoint.ts'
 import { keptServerName } from '../fleet/server-name.ts'
 import { makeLog } from '../log.ts'
@@ -134,11 +135,18 @@ async function backUpFrom(source: Source, input: BackupInput, onPhase: OnProgres
       made_key: key !== null && key.identity !== null && (isFirst || key.save !== null),
       removed,
       backups: (await listBackups(place)).length - damaged.length,
+      master_key_problem: await masterKeyProblem(source),
       damaged,
     }
   } finally {
     await to.lock.release()
   }
+}
+
+/** A running server holds its keys in memory, so nothing else shows that their file is gone. */
+async function masterKeyProblem({ config, db }: Source): Promise<string | null> {
+  const found = await examineKey(config, db)
+  return found?.state === 'missing' ? `${found.says}. ${found.mend}` : null
 }
 
 /** The key of the schedule unless another is given. A place with plain backups keeps them plain. */

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import pino from 'pino'
 import { Metrics } from '../metrics/metrics.ts'
 import { makeTestApp, type TestApp } from '../test-app.ts'
 import { listBackups } from './catalog.ts'
@@ -14,7 +15,7 @@ setDefaultTimeout(120_000)
 
 let app: TestApp
 let place: string
-const settings = ['DATABASE_URL', 'SVC_DATA_DIR', 'SVC_FAILPOINTS'] as const
+const settings = ['DATABASE_URL', 'SVC_DATA_DIR', 'SVC_FAILPOINTS', 'SVC_MASTER_KEY_FILE'] as const
 const before = settings.map((name) => process.env[name])
 beforeAll(async () => {
   app = await makeTestApp()
@@ -70,4 +71,20 @@ test('a clock that was ahead does not keep backups back once it is right', async
   expect(await made(365 * 86_400_000)).toBe(2)
   // Right again, and the next one is due.
   expect(await made(2 * 60_000)).toBe(3)
+})
+
+test('a backup while the master key is gone is made, and the log says that no restore opens it', async () => {
+  process.env['SVC_MASTER_KEY_FILE'] = join(place, 'gone.key')
+  const warned: unknown[] = []
+  const log = pino({ level: 'warn' }, { write: (line: string) => void warned.push(JSON.parse(line)) })
+  const backups = { place: join(place, 'keyless'), everyMs: 60_000, keep: null, keyFile: null }
+  const config = { ...app.deps.config, backups }
+  await new ScheduledBackups({ ...app.deps, metrics: new Metrics(), config, log }).run(new AbortController().signal)
+  expect(await listBackups(await openPlace(backups.place, config))).toHaveLength(1)
+  expect(warned).toEqual([
+    expect.objectContaining({
+      msg: 'this backup cannot be restored without its master key',
+      problem: expect.stringContaining(`there is none at ${join(place, 'gone.key')}`),
+    }),
+  ])
 })

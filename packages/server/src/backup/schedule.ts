@@ -99,11 +99,13 @@ export class ScheduledBackups {
     const { config, now, log, redaction } = this.#deps
     redaction.learnOperator(await secretsOf(config))
     const input = { place: backups.place, keyFile: backups.keyFile, keep: backups.keep }
-    const { backup_id, added_bytes, missing, damaged, made_key } = await this.#runBackup(JSON.stringify(input), signal)
+    const made = await this.#runBackup(JSON.stringify(input), signal)
+    const { backup_id, added_bytes, missing, damaged, made_key, master_key_problem: problem } = made
     await this.#look(now().getTime())
     const lacking = lackingIn(missing)
     log.info({ backup_id, added_bytes, elsewhere: missing.length - lacking.length }, 'backed up')
     if (made_key) log.warn({ file: backups.keyFile }, 'this key opens the backups: keep a copy of it apart from them')
+    if (problem !== null) log.warn({ backup_id, problem }, 'this backup cannot be restored without its master key')
     if (damaged.length > 0)
       log.error({ damaged, place: backups.place }, 'earlier backups are damaged, so no unused packs were removed')
     if (lacking.length > 0)

@@ -1,8 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { buildApp } from '../app.ts'
 import { readNetwork } from '../config/network.ts'
 import { Settings } from '../config/settings.ts'
+import { updateRows } from '../db/rows.ts'
 import { openDatabase } from '../db/pool.ts'
+import { keyId } from '../keyring/cipher.ts'
+import { createMasterKey } from '../keyring/master-key.ts'
 import { Listener } from '../listen.ts'
 import { runJobs } from '../scheduler/loop.ts'
 import { until } from '../sessions/testing.ts'
@@ -12,9 +18,11 @@ const metricsToken = 'a-token-of-the-operator'
 let app: TestApp
 let listener: Listener
 let address: string
+let dir: string
 beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'svc-metrics-'))
   const network = readNetwork(new Settings({ SVC_TRUSTED_PROXIES: '127.0.0.9' }))
-  app = await makeTestApp({ configure: { metricsToken } })
+  app = await makeTestApp({ configure: { metricsToken, masterKeyFile: join(dir, 'master.key') } })
   listener = new Listener({ fromSandbox: false, network })
   const served = buildApp(app.deps)
   address = `http://127.0.0.1:${await listener.onPort('127.0.0.1', 0)}`
@@ -24,6 +32,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await listener.close()
   await app.close()
+  await rm(dir, { recursive: true, force: true })
 })
 
 async function scrape(headers: Record<string, string> = {}): Promise<{ status: number; text: string }> {
@@ -133,6 +142,15 @@ test.each([
   ['a content delivery network', { 'cf-connecting-ip': '192.0.2.7' }, 403],
 ])('answers a scrape by its credentials: %s', async (_name, headers: Record<string, string>, status) => {
   expect((await scrape(headers)).status).toBe(status)
+})
+
+test('shows that the master key is gone while the server still runs', async () => {
+  const missing = async () => valueOf((await scrape()).text, 'svc_master_key_missing')
+  const key = await createMasterKey(app.deps.config.masterKeyFile)
+  await updateRows(app.deps.db, 'installation', {}, { master_key_id: keyId(key) })
+  expect(await missing()).toBe('0')
+  await rm(app.deps.config.masterKeyFile)
+  expect(await missing()).toBe('1')
 })
 
 test('refuses a user token, another machine and a sandbox', async () => {

@@ -3,6 +3,7 @@ import { ServiceError } from '@svc/contract'
 import { Gauge, Registry } from 'prom-client'
 import { isSameSecret } from '../auth/credentials.ts'
 import type { Deps } from '../deps.ts'
+import { examineKey } from '../doctor/examine-key.ts'
 import type { App } from '../http/mount.ts'
 import { type AppContext, clientAddress } from '../http/request-info.ts'
 import { readFigures } from './figure-queries.ts'
@@ -37,7 +38,7 @@ function requireOperator({ config }: Pick<Deps, 'config'>, c: AppContext): void 
 }
 
 /** Also answers while the database is down, which is when an operator needs it. */
-async function databaseMetrics(deps: Pick<Deps, 'db' | 'disk' | 'log'>): Promise<Registry> {
+async function databaseMetrics(deps: Pick<Deps, 'config' | 'db' | 'disk' | 'log'>): Promise<Registry> {
   const registry = new Registry()
   const add = (name: string, help: string, label: string, values: Record<string, number>) => {
     const gauge = new Gauge({ name, help, labelNames: label === '' ? [] : [label], registers: [registry] })
@@ -48,6 +49,10 @@ async function databaseMetrics(deps: Pick<Deps, 'db' | 'disk' | 'log'>): Promise
   try {
     for (const [name, { help, label, values }] of Object.entries(await readFigures(deps.db)))
       add(name, help, label, values)
+    const key = await examineKey(deps.config, deps.db)
+    const help =
+      '1 while the file of the master key is missing or does not open the database, so that the next start fails.'
+    add('svc_master_key_missing', help, '', { '': key?.state === 'missing' ? 1 : 0 })
     add('svc_database_up', '1 when the database answered this scrape.', '', { '': 1 })
   } catch (error) {
     deps.log.warn({ err: error }, 'failed to read database figures for /metrics')
