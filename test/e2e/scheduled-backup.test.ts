@@ -45,8 +45,8 @@ test('a server backs itself up, encrypted, and the doctor and the metrics show w
   // The running server holds its keys in memory, and the next start fails.
   const key = server.env.SVC_MASTER_KEY_FILE!
   await rename(key, `${key}.aside`)
-  const byHand = await run([program, 'self-host', 'backup', join(dir, 'by-hand')], {
-    env: server.env,
+  const byHand = await run([program, 'self-host', 'backup', '~/by-hand'], {
+    env: { ...server.env, HOME: dir },
     cwd: server.dir,
   })
   await rename(`${key}.aside`, key)
@@ -54,6 +54,7 @@ test('a server backs itself up, encrypted, and the doctor and the metrics show w
     0,
     expect.stringContaining(`A restore of this backup needs the master key: there is none at ${key}`),
   ])
+  expect((await run([program, 'self-host', 'backups', join(dir, 'by-hand')])).code).toBe(0)
   const other = await run([program, 'self-host', 'doctor'], {
     env: { ...server.env, SVC_BACKUP_KEEP: '3' },
     cwd: server.dir,

@@ -1,4 +1,5 @@
 /** Backups of a server on this machine. The server's own program makes them, beside a running server or without one. */
+import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import { count } from '@svc/contract/count'
 import type {
@@ -145,6 +146,7 @@ function listMissing(out: Context['out'], missing: MissingRepository[], mark = r
 export const backups = command({
   summary: 'List the backups in a folder, an S3 bucket or a file, or remove some of them',
   about: [
+    'Exit code 1 if one is damaged.',
     'A removal deletes the named backups and the files that no other backup needs. It writes nothing, so it also frees a place that is full. The last complete backup is removed only once you confirm it.',
   ],
   scope: 'nothing',
@@ -175,13 +177,12 @@ export const backups = command({
     })
     if (out.json) out.document(listed)
     else showBackups(ctx, listed)
-    if (!flags.verify) return
     if (listed.damaged.length > 0)
       throw new Refusal(
         'not_available',
         `${count(new Set(listed.damaged.map(({ backup_id }) => backup_id)).size, 'backup')} in ${listed.place} cannot be restored as a whole`,
       )
-    if (!out.json) out.line(green('✓ '), 'Every file is as it was written')
+    if (flags.verify && !out.json) out.line(green('✓ '), 'Every file is as it was written')
   },
 })
 
@@ -449,11 +450,11 @@ export const check = command({
   },
 })
 
-/** A relative folder begins where the command runs. The address of a bucket stays as it is. */
+/** A relative folder begins where the command runs. The address of a bucket stays as it is. A shell leaves ~ in quotes. */
 function placeOf(text: string): string {
   if (text === '-')
     throw new UsageError('A backup cannot pass through a pipe. Name a file that ends in .tar, and copy that file.')
-  return isS3Address(text) ? text : resolve(text)
+  return isS3Address(text) ? text : resolve(text.replace(/^~(?=\/|$)/, homedir()))
 }
 
 async function askWithProgress<T>(
