@@ -30,7 +30,8 @@ export async function askOwnerLink(ctx: Context, email: string | null): Promise<
   )
   const answer = JSON.parse(text) as Record<string, unknown>
   if (status === 201) return answer as unknown as OwnerLink
-  throw new ServiceError('not_found', String(answer.error))
+  const { error, hint } = answer
+  throw new ServiceError('not_found', String(error), typeof hint === 'string' ? { hint } : {})
 }
 
 /** The server that uses the data folder, however it was started; null when none answers. */

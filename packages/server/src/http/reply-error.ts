@@ -95,7 +95,8 @@ function isAbortedGit(error: unknown): boolean {
   return error instanceof GitError && error.failure === 'aborted'
 }
 
-function asRefusal(error: unknown, method: string, deps: Pick<Deps, 'config' | 'disk'>): ServiceError | null {
+/** What the caller can be told of an error; null for a bug of the service. */
+export function asRefusal(error: unknown, method: string, deps: Pick<Deps, 'config' | 'disk'>): ServiceError | null {
   if (error instanceof ServiceError) return error
   if (isDatabaseUnavailable(error))
     // It may have failed between two queries, so this makes no claim about what was done.

@@ -12,6 +12,7 @@ import {
   serverInfoPath,
   stopWithSessionsPath,
 } from '@svc/contract/daemon/owner-socket'
+import { openDatabase } from '../../db/pool.ts'
 import { makeTestApp, type TestApp } from '../../testing.ts'
 import { serveOwnerSocket } from './owner-socket.ts'
 
@@ -147,6 +148,30 @@ describe('the owner socket in the data folder', () => {
       await rm(root, { recursive: true })
     }
   })
+})
+
+test('the owner socket says that the database does not answer', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'svc-owner-'))
+  const { db, close } = openDatabase('postgresql://nobody@127.0.0.1:9/none', app.deps.log)
+  const socket = await serveOwnerSocket(
+    { ...app.deps, db, config: { ...app.deps.config, dataDir } },
+    {
+      info: () => Promise.reject(new Error('unused')),
+      examine: () => Promise.reject(new Error('unused')),
+      stopWithSessions: () => true,
+    },
+  )
+  try {
+    const { status, text } = await ask(dataDir, 'POST', ownerSocketPath)
+    expect([status, JSON.parse(text)]).toEqual([
+      503,
+      expect.objectContaining({ error: 'The database does not answer.', hint: 'Try again in a moment.' }),
+    ])
+  } finally {
+    await socket.close()
+    await close()
+    await rm(dataDir, { recursive: true })
+  }
 })
 
 describe('notices about tokens, links and invitations', () => {

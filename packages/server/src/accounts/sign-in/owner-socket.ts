@@ -16,6 +16,7 @@ import {
   stopWithSessionsPath,
 } from '@svc/contract/daemon/owner-socket'
 import type { Deps } from '../../deps.ts'
+import { asRefusal } from '../../http/reply-error.ts'
 import { operatorsLink } from './owner-link.ts'
 
 const bodyBytesMax = 4096
@@ -24,7 +25,7 @@ export interface OwnerSocket {
   close(): Promise<void>
 }
 
-type SocketDeps = Pick<Deps, 'db' | 'now' | 'newId' | 'config' | 'randomBytes' | 'log'>
+type SocketDeps = Pick<Deps, 'db' | 'now' | 'newId' | 'config' | 'randomBytes' | 'log' | 'disk'>
 
 interface OfServer {
   info(): Promise<ServerInfo>
@@ -89,7 +90,8 @@ async function answer(
       throw new ServiceError('not_found', 'There is no such route.')
     send(201, await operatorsLink(deps, { email: await readEmail(request), requestId: deps.newId() }))
   } catch (error) {
-    const known = error instanceof ServiceError ? error : new ServiceError('internal', 'The server failed.')
+    const hint = 'Its log says why: svc self-host logs'
+    const known = asRefusal(error, 'GET', deps) ?? new ServiceError('internal', 'The server failed.', { hint })
     if (known !== error) deps.log.error({ err: error }, 'owner socket request failed')
     send(errorStatus(known.code), known.toBody())
   }
