@@ -1,6 +1,6 @@
 /** The master key is changed under a server with a live session: nothing stops, nothing is lost, and the key before opens nothing. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { copyFile, readFile, stat } from 'node:fs/promises'
+import { copyFile, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFirstCommit, run, program, Server, until } from './harness.ts'
 
@@ -94,6 +94,25 @@ test('a backup from before the change is restored with the key that was kept, wh
   expect((await stat(kept)).mode & 0o777).toBe(0o600)
   const restored = await restore({ SVC_MASTER_KEY_FILE: kept })
   expect([restored.code, restored.stdout]).toEqual([0, expect.stringContaining('✓ Restored')])
+})
+
+test('a running server whose key file is gone writes it again for the change, and starts with the new one', async () => {
+  // It started with a key that was changed since.
+  await server.kill('SIGTERM')
+  await server.boot()
+  const before = await readFile(keyFile(), 'utf8')
+  await rm(keyFile())
+  const rotated = await rotate()
+  expect([rotated.code, rotated.stderr]).toEqual([0, expect.stringContaining('The running server wrote its key again')])
+  const key = await readFile(keyFile(), 'utf8')
+  expect([key === before, (await stat(keyFile())).mode & 0o777]).toEqual([false, 0o600])
+  const kept = /earlier key: +(\S+)/.exec(rotated.stdout)?.[1]
+  expect(await readFile(kept!, 'utf8')).toBe(before)
+  // Its memory has the earlier key until it starts again, and that key is not written back.
+  await rm(keyFile())
+  const again = await rotate()
+  expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('There is no master key at')])
+  await writeFile(keyFile(), key, { mode: 0o600 })
 })
 
 test('the master key of a stopped server can be changed, and a folder without data is refused', async () => {

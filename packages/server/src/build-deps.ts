@@ -43,6 +43,8 @@ export interface Built {
   /** The folder of its sockets and sandboxes. */
   runDir: string
   earlierVersion: string | null
+  /** See `ServerKeyring`. */
+  rewriteMasterKey(): Promise<boolean>
   /** Ends the database last, so close everything that uses it before. */
   close(): Promise<void>
 }
@@ -74,7 +76,8 @@ export async function buildDeps(
     await pingDatabase(opened.db)
     await refuseEmptyDatabase(config)
     await migrate(url)
-    const keyring = watchedKeyring(await openKeyring({ config, db: opened.db, log }), redaction)
+    const keys = await openKeyring({ config, db: opened.db, log })
+    const keyring = watchedKeyring(keys, redaction)
     const earlierVersion = await findEarlierVersion({ db: opened.db, log }, folderId)
     const registered = await registerServer({ db: opened.db, config, log }, { instanceId, folderId })
     guardName(opened, { ...registered, instanceId, config, onLost: endProcess(log) })
@@ -98,9 +101,7 @@ export async function buildDeps(
       instanceId,
       hold: await Hold.read(opened.db),
       config,
-      disk,
-      keyring,
-      redaction,
+      ...{ disk, keyring, redaction },
       sandboxes: driver === null ? null : withKeyCleanup(withEgressCleanup(driver, egress), redaction),
       egress,
       metrics,
@@ -114,6 +115,7 @@ export async function buildDeps(
       deps,
       runDir,
       earlierVersion,
+      rewriteMasterKey: keys.rewriteMasterKey,
       async close() {
         disk.end()
         await egress.end()

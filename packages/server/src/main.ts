@@ -131,6 +131,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     owners = await serveOwnerSocket(deps, {
       info: serverInfoOf(deps, built.earlierVersion),
       examine: () => examineServer(deps),
+      rewriteMasterKey: built.rewriteMasterKey,
       stopWithSessions: () => shutdown.begin(withSessions),
     })
     const ingress = [appIngress(deps), previewIngress(deps), sandboxIngress(deps), terminalIngress(deps)]

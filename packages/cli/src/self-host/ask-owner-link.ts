@@ -6,6 +6,7 @@ import { ServiceError } from '@svc/contract/errors'
 import {
   type DoctorReport,
   examinePath,
+  masterKeyPath,
   type OwnerLink,
   ownerSocketName,
   ownerSocketPath,
@@ -83,6 +84,12 @@ export async function askStopWithSessions(ctx: Context, dataDir?: string): Promi
   const answer = await asked.catch(noServer)
   if (answer?.status === 404) return 'older'
   return answer?.status === 202 ? (JSON.parse(answer.text) as ServerInfo) : null
+}
+
+/** Whether the running server wrote its master key again, whose file was gone. False without a server. */
+export async function askMasterKey(ctx: Context): Promise<boolean> {
+  const asked = ask(await dataDirHere(ctx), { method: 'POST', path: masterKeyPath, body: '' })
+  return (await asked.catch(noServer))?.status === 201
 }
 
 /** No folder, no socket, or a socket without a server. */

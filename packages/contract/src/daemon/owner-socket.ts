@@ -6,6 +6,8 @@ export const ownerSocketPath = '/owner-link'
 export const serverInfoPath = '/server'
 /** GET returns a `DoctorReport`: the server examines itself, with the settings that it runs with. */
 export const examinePath = '/doctor'
+/** POST writes the master key of the running server to its file, where that is gone: 201 if it did, otherwise 200. */
+export const masterKeyPath = '/master-key'
 /** POST ends the server, and its sessions with it. */
 export const stopWithSessionsPath = '/stop-with-sessions'
 

@@ -39,7 +39,8 @@ export async function createMasterKey(file: string, access: Access | null = null
   return key
 }
 
-async function writeMasterKey(file: string, key: Buffer, access: Access | null): Promise<void> {
+/** Never overwrites a file (EEXIST). */
+export async function writeMasterKey(file: string, key: Buffer, access: Access | null): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
   const aside = `${file}.${randomUUID()}.tmp`
   const handle = await open(aside, 'wx', 0o600)

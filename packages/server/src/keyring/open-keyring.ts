@@ -8,7 +8,7 @@ import type { DbOrTransaction, Row } from '../db/schema.ts'
 import { keptServerName } from '../fleet/server-name.ts'
 import { keyId } from './cipher.ts'
 import { type Keyring, makeKeyring, unwrapRootKey, wrapRootKey } from './keyring.ts'
-import { createMasterKey, keptKeyRemedy, MasterKeyError, readMasterKey } from './master-key.ts'
+import { createMasterKey, keptKeyRemedy, MasterKeyError, readMasterKey, writeMasterKey } from './master-key.ts'
 
 type KeyDeps = Pick<Deps, 'db'> & { config: Pick<Deps['config'], 'masterKeyFile' | 'dataDir' | 'databaseUrl'> }
 
@@ -19,14 +19,29 @@ export interface OpenedRoot {
   wraps: Pick<Row<'root_keys'>, 'root_key_id' | 'master_key_id' | 'wrapped'>[]
 }
 
-export async function openKeyring(deps: KeyDeps & Pick<Deps, 'log'>): Promise<Keyring> {
+export interface ServerKeyring extends Keyring {
+  /** Writes the key that opened the data to its file again, where that is gone. False: the file is there, or needs another key. */
+  rewriteMasterKey(): Promise<boolean>
+}
+
+export async function openKeyring(deps: KeyDeps & Pick<Deps, 'log'>): Promise<ServerKeyring> {
   const { masterKey, rootKey, wraps } = await openRootKey(deps)
   if (wraps.length > 1)
     deps.log.warn(
       { master_keys: wraps.map(({ master_key_id }) => master_key_id) },
       'master key change is incomplete: run svc self-host rotate-key to complete it',
     )
-  return makeKeyring(rootKey, masterKey)
+  return { ...makeKeyring(rootKey, masterKey), rewriteMasterKey: () => rewriteMasterKey(deps, masterKey) }
+}
+
+async function rewriteMasterKey({ db, config, log }: KeyDeps & Pick<Deps, 'log'>, masterKey: Buffer): Promise<boolean> {
+  const file = config.masterKeyFile
+  // Another server may have changed the key since.
+  const accepted = await listRows(db, 'root_keys', { master_key_id: keyId(masterKey) }, 'position')
+  if (accepted.length === 0 || (await readMasterKey(file)) !== null) return false
+  await writeMasterKey(file, masterKey, null)
+  log.warn({ file }, 'the file of the master key was gone; it was written again')
+  return true
 }
 
 /** The master key is outside the data folder. It is created once, for data without a key, and never for data sealed under another key. */

@@ -10,7 +10,7 @@ import {
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
-import { askExamination, askOwnerLink, askSilent } from '../../self-host/ask-owner-link.ts'
+import { askExamination, askMasterKey, askOwnerLink, askSilent } from '../../self-host/ask-owner-link.ts'
 import { askServerProgram } from '../../self-host/ask-program.ts'
 import {
   askRunning,
@@ -291,12 +291,15 @@ export const rotateKey = command({
   summary: 'Replace the master key, whether your server is running or not',
   about: [
     'Sessions and requests continue: a running server loads the new key at its next start. The old key then decrypts nothing in the database. After an interruption the server still starts; run the command again to finish.',
+    'If the file of the key is gone, a running server writes it again first.',
     "Run it on the server's machine with the server's settings: those of svc self-host env, or the same SVC_DATA_DIR, SVC_MASTER_KEY_FILE and DATABASE_URL.",
   ],
   scope: 'nothing',
   examples: ['svc self-host rotate-key', 'SVC_DATA_DIR=/srv/svc svc self-host rotate-key --json'],
   async run(ctx) {
     const { out } = ctx
+    if (await askMasterKey(ctx))
+      out.warn('The file of the master key was gone. The running server wrote its key again, which is replaced now.')
     const rotation = await rotate(ctx)
     if (out.json) return out.document(rotation)
     const before = rotation.previous_master_key_ids.join(', ')

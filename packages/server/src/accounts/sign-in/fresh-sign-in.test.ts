@@ -120,7 +120,12 @@ describe('the owner socket in the data folder', () => {
     let isRunning = true
     const socket = await serveOwnerSocket(
       { ...app.deps, config: { ...app.deps.config, dataDir } },
-      { info: async () => info, examine: async () => report, stopWithSessions: () => isRunning },
+      {
+        info: async () => info,
+        examine: async () => report,
+        rewriteMasterKey: async () => false,
+        stopWithSessions: () => isRunning,
+      },
     )
     try {
       const { mode } = await lstat(join(dataDir, ownerSocketName))
@@ -158,6 +163,7 @@ test('the owner socket says that the database does not answer', async () => {
     {
       info: () => Promise.reject(new Error('unused')),
       examine: () => Promise.reject(new Error('unused')),
+      rewriteMasterKey: () => Promise.reject(new Error('unused')),
       stopWithSessions: () => true,
     },
   )

@@ -1,5 +1,6 @@
 /**
- * The socket on which `svc self-host` requests a sign-in link, the server's process id, the doctor's findings, or the
+ * The socket on which `svc self-host` requests a sign-in link, the server's process id, the doctor's findings, the
+ * file of the master key, or the
  * end of the server with its sessions. It is in the data folder with mode 0600: the kernel admits only the server's user, and no API token is involved.
  */
 import { chmod, open, rename, rm } from 'node:fs/promises'
@@ -9,6 +10,7 @@ import { errorStatus, ServiceError } from '@svc/contract'
 import {
   type DoctorReport,
   examinePath,
+  masterKeyPath,
   ownerSocketName,
   ownerSocketPath,
   serverInfoPath,
@@ -30,6 +32,8 @@ type SocketDeps = Pick<Deps, 'db' | 'now' | 'newId' | 'config' | 'randomBytes' |
 interface OfServer {
   info(): Promise<ServerInfo>
   examine(): Promise<DoctorReport>
+  /** Writes the master key to its file where that is gone. */
+  rewriteMasterKey(): Promise<boolean>
   /** Begins the end of this server and of its sessions. False when it stops already and leaves them running. */
   stopWithSessions(): boolean
 }
@@ -69,7 +73,7 @@ async function answer(
   deps: SocketDeps,
   request: IncomingMessage,
   response: ServerResponse,
-  { info, examine, stopWithSessions }: OfServer,
+  { info, examine, rewriteMasterKey, stopWithSessions }: OfServer,
 ): Promise<void> {
   const send = (status: number, body: object) => {
     response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' })
@@ -78,6 +82,10 @@ async function answer(
   try {
     if (request.method === 'GET' && request.url === serverInfoPath) return send(200, await info())
     if (request.method === 'GET' && request.url === examinePath) return send(200, await examine())
+    if (request.method === 'POST' && request.url === masterKeyPath) {
+      const written = await rewriteMasterKey()
+      return send(written ? 201 : 200, { written })
+    }
     if (request.method === 'POST' && request.url === stopWithSessionsPath) {
       const server = await info()
       if (!stopWithSessions())
