@@ -1,7 +1,6 @@
-import { quote } from '@svc/contract/shell-quote'
-import { databaseUrlOfShell } from '@svc/contract/shell-words'
+import { databaseUrlOfShell, quote } from '@svc/contract/shell-words'
 
-export { quote } from '@svc/contract/shell-quote'
+export { quote } from '@svc/contract/shell-words'
 
 /** Adds the flags to a suggested command that make it work in the current context. */
 export function inProject(command: string, project: string | undefined): string {

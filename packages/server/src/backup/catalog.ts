@@ -1,7 +1,7 @@
 /** A place has one manifest per backup, and packs that the backups share. One command at a time writes to it. */
 import type { DamagedBackup } from '@svc/contract/daemon/operator-reports'
 import { parseJson } from '@svc/contract/json'
-import { quote } from '@svc/contract/shell-quote'
+import { quote } from '@svc/contract/shell-words'
 import pLimit from 'p-limit'
 import { z } from 'zod'
 import { StartupError } from '../startup/startup-error.ts'

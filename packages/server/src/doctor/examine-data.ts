@@ -1,6 +1,6 @@
 /** What the doctor says of backups, and of a server that is held after a restore. */
 import { count } from '@svc/contract/count'
-import { quote } from '@svc/contract/shell-quote'
+import { quote } from '@svc/contract/shell-words'
 import { type Finding, weak } from '@svc/sandbox'
 import type { Newest } from '../backup/complete.ts'
 import { readHeld } from '../backup/hold/store.ts'

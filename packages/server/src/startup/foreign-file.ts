@@ -1,7 +1,7 @@
 /** Names the user whose file keeps this process out of a folder, as after a command that root ran there. */
 import { existsSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { quote } from '@svc/contract/shell-quote'
+import { quote } from '@svc/contract/shell-words'
 
 /** What to do about it. Null: no file below the folder, which is ours, belongs to another user. */
 export function foreignFileHint(folder: string, error: unknown): string | null {

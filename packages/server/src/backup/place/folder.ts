@@ -2,7 +2,7 @@
 import { createReadStream, existsSync } from 'node:fs'
 import { mkdir, readdir, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
-import { quote } from '@svc/contract/shell-quote'
+import { quote } from '@svc/contract/shell-words'
 import { lockFile } from '../../startup/folder-lock.ts'
 import { foreignFileHint } from '../../startup/foreign-file.ts'
 import { inheritOwner, inheritOwners } from './inherit-owner.ts'

@@ -1,5 +1,5 @@
 /** Explains to the operator why a store, or the way to it, failed. */
-import { quote } from '@svc/contract/shell-quote'
+import { quote } from '@svc/contract/shell-words'
 import { PlaceError } from '../place.ts'
 import type { Bucket } from './open-bucket.ts'
 
