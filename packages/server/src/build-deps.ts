@@ -53,6 +53,11 @@ type Start = Pick<Deps, 'log' | 'redaction'> &
   Partial<Pick<Deps, 'tracing'>> &
   Pick<StartupHooks, 'makeDriver'> & { folderId: string }
 
+/** Null: the database is the operator's. */
+async function startEmbedded({ databaseUrl, dataDir }: Config, log: Deps['log']) {
+  return databaseUrl === null ? superviseEmbeddedPostgres({ dataDir: join(dataDir, 'postgres'), log }) : null
+}
+
 /** Makes everything the server uses, each part after those it depends on. A failure ends the parts that have started. */
 export async function buildDeps(
   config: Config,
@@ -61,10 +66,7 @@ export async function buildDeps(
   refuseUnfinishedRestore(config)
   refuseLackingDatabaseUrl(config)
   const runDir = await makeRunDir(config)
-  const embedded =
-    config.databaseUrl === null
-      ? await superviseEmbeddedPostgres({ dataDir: join(config.dataDir, 'postgres'), log })
-      : null
+  const embedded = await startEmbedded(config, log)
   const url = config.databaseUrl ?? embedded?.connectionString ?? ''
   let database: Database | null = null
   try {
@@ -101,7 +103,9 @@ export async function buildDeps(
       instanceId,
       hold: await Hold.read(opened.db),
       config,
-      ...{ disk, keyring, redaction },
+      disk,
+      keyring,
+      redaction,
       sandboxes: driver === null ? null : withKeyCleanup(withEgressCleanup(driver, egress), redaction),
       egress,
       metrics,
