@@ -26,18 +26,22 @@ try {
 
   const quiet = await latencies(reader, Bun.sleep(quietSeconds * 1000))
   const times = { tar: [] as number[], backup: [] as number[] }
-  const busy: number[] = []
+  const beside = { tar: [] as number[], backup: [] as number[] }
   for (let round = 0; round < rounds(3); round++) {
     await withFolder(async (folder) => {
       const ran = timed(() => backUp(folder))
       // Before anything is removed: a file system that frees gigabytes makes everyone wait, also some seconds later.
-      if (round === 0) busy.push(...(await latencies(reader, ran)))
+      if (round === 0) beside.backup.push(...(await latencies(reader, ran)))
       times.backup.push(await ran)
     })
-    await withFolder(async (folder) => times.tar.push(await timed(() => tar(repositories, folder))))
+    await withFolder(async (folder) => {
+      const ran = timed(() => tar(repositories, folder))
+      if (round === 0) beside.tar.push(...(await latencies(reader, ran)))
+      times.tar.push(await ran)
+    })
   }
   const next = await changesAfterABackup(projects, work, repositories)
-  report(times, next, quiet, busy)
+  report(times, next, quiet, beside)
 } finally {
   await server.end()
   await rm(dir, { recursive: true, force: true })
@@ -176,7 +180,7 @@ async function changesAfterABackup(projects: Project[], work: string, repositori
 
 type Times = Record<'tar' | 'backup', number[]>
 
-function report(all: Times, next: Times, quiet: number[], busy: number[]): void {
+function report(all: Times, next: Times, quiet: number[], beside: Times): void {
   const figure = (what: string, { tar: floor, backup }: Times, floorName: string): Figure => ({
     ...{ what, ms: median(backup), floor: floorName, floorMs: median(floor) },
   })
@@ -184,9 +188,13 @@ function report(all: Times, next: Times, quiet: number[], busy: number[]): void 
     figure('the first one', all, 'tar of the repositories, synced'),
     figure('the next one, 1 % more', next, 'tar of the files that changed, synced'),
   ])
-  const read = (percent: number): Figure => ({
+  const read = (percent: number, floor: string, among: number[]): Figure => ({
     what: `a read, ${percent} of 100 within`,
-    ...{ ms: percentile(busy, percent), floor: 'without a backup', floorMs: percentile(quiet, percent) },
+    ...{ ms: percentile(beside.backup, percent), floor, floorMs: percentile(among, percent) },
   })
-  printFigures(`Requests meanwhile (${busy.length} and ${quiet.length})`, [read(50), read(95), read(99)])
+  const percents = [50, 95, 99]
+  printFigures(`Requests meanwhile (${beside.backup.length}; ${quiet.length} and ${beside.tar.length})`, [
+    ...percents.map((percent) => read(percent, 'without a backup', quiet)),
+    ...percents.map((percent) => read(percent, 'beside tar', beside.tar)),
+  ])
 }
