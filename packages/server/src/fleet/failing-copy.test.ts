@@ -2,9 +2,10 @@
 import { expect, test } from 'bun:test'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Server } from '@svc/contract'
 import { until } from '../testing-until.ts'
 import { makeFleet } from './testing-fleet.ts'
-import { FleetProject, makeAt, uncopied } from './testing-work.ts'
+import { countAsGone, FleetProject, makeAt, takeOver, uncopied } from './testing-work.ts'
 
 test('a copy that fails says why, at once, until it is there', async () => {
   const fleet = await makeFleet(['ada', 'bob'])
@@ -45,6 +46,32 @@ test('a server that answers but cannot write loses its copies to one that can', 
     await fleet.query('update projects set home_epoch = home_epoch + 1')
     expect((await cyd!.boot()).url).not.toBeNull()
     await project.replicaIsAt('cyd')
+  } finally {
+    await fleet.close()
+  }
+}, 120_000)
+
+test('a server that is gone without projects and copies is named where the others wait for it, until it is taken over', async () => {
+  const fleet = await makeFleet(['ada', 'bob'])
+  const [ada, bob] = fleet.servers
+  try {
+    for (const server of [ada!, bob!]) expect((await server.boot()).url).not.toBeNull()
+    await ada!.kill('SIGKILL')
+    await countAsGone(fleet, 'ada')
+    const listed = async () => {
+      const { servers } = (await (await fleet.request(bob!, 'GET', '/v1/servers')).json()) as { servers: Server[] }
+      return servers.map(({ name, running, projects, copies }) => ({ name, running, projects, copies }))
+    }
+    const reason =
+      /No other server that keeps copies is running: ada was last seen at \S+\. Start it, or if it is gone for good: svc self-host take-over ada\n/
+    await expect(FleetProject.make(fleet, bob!)).rejects.toThrow(reason)
+    expect(await listed()).toEqual([
+      { name: 'ada', running: false, projects: 0, copies: 0 },
+      { name: 'bob', running: true, projects: 1, copies: 0 },
+    ])
+    await takeOver(fleet, bob!, 'ada')
+    expect(await listed()).toMatchObject([{ name: 'bob' }])
+    await FleetProject.make(fleet, bob!)
   } finally {
     await fleet.close()
   }

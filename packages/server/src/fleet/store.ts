@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { serverNamePattern } from '../config/fleet.ts'
 import { hasFreeLock, isRecent } from '../db/live-instance.ts'
-import { couldLeave } from '../projects/replicas/store.ts'
+import { couldLeave, isCountedOn } from '../projects/replicas/store.ts'
 import { findRow, firstRow, updateRows } from '../db/rows.ts'
 import type { DbOrTransaction, Row } from '../db/schema.ts'
 import { ageMsMax } from './peer-header.ts'
@@ -236,7 +236,10 @@ export interface ServerWithProjects {
   last_seen: string | null
 }
 
-/** Servers that run, or have projects or copies of projects. One that was taken away for good has none of them. */
+/**
+ * Servers that run, have projects or copies of projects, or on whose copies the others count. One that was taken away for
+ * good is none of these.
+ */
 export async function serversWithProjects(
   db: DbOrTransaction,
   deadAfterSeconds: number,
@@ -248,6 +251,7 @@ export async function serversWithProjects(
         max(clock_ahead_seconds) filter (where ${isRecent(deadAfterSeconds)} and ${hasOtherClock}) as clock_ahead_seconds,
         coalesce(bool_or(disk_low and ${isRecent(deadAfterSeconds)}), false) as disk_low,
         coalesce(bool_or(${isRecent(deadAfterSeconds)}), false) as running,
+        ${isCountedOn} as counted_on,
         coalesce(bool_or(i.peer_url is not null and ${isRecent(deadAfterSeconds)}), false) as keeps_projects,
         (select count(*)::integer from projects p where p.home = s.server_name) as projects,
         (select count(*)::integer from project_replicas r where r.server = s.server_name) as copies,
@@ -256,7 +260,7 @@ export async function serversWithProjects(
         greatest(s.last_seen_at, max(i.heartbeat_at)) as last_seen
       from servers s left join server_instances i on i.server_name = s.server_name
       group by s.server_name) found
-    where running or projects > 0
+    where running or projects > 0 or counted_on
       or exists (select from project_replicas r where r.server = found.server_name) order by server_name`.execute(db)
   return rows
 }

@@ -1,5 +1,4 @@
 /** Keeps a copy of each project at home here on another server: makes it, sends it objects, and replaces it. */
-import { ServiceError } from '@svc/contract'
 import {
   listAllRefs,
   missingObjects,
@@ -24,6 +23,7 @@ import { getProjectOrDeleted, type ProjectRow } from '../store.ts'
 import { packBody, packOf, packWithRoots } from './pack-body.ts'
 import { requireWholeDisk } from './earlier-disk.ts'
 import { askPeer, type HeldReplica, PeerFailure, reasonOf, replicaPath } from './peer.ts'
+import { noCopy, noneRuns, Uncopied } from './uncopied.ts'
 import {
   changesAfter,
   clearCopyFailure,
@@ -32,6 +32,7 @@ import {
   isDraining,
   isWholeLog,
   type Keeper,
+  knownKeepers,
   lastSeq,
   liveKeepers,
   projectsToCopy,
@@ -95,9 +96,6 @@ interface Question {
   timeoutMs?: number
   signal?: AbortSignal
 }
-
-/** No server takes the copy at this moment. */
-class Uncopied extends Error {}
 
 export class Replicas implements RepositoryReplicas {
   readonly #deps: ReplicasDeps
@@ -219,7 +217,7 @@ export class Replicas implements RepositoryReplicas {
         const refusing = error instanceof PeerFailure && error.kind === 'clock' ? error.server : null
         if (refusing !== null) otherClocks.push(refusing)
         // No clock is set right within this time.
-        const isVain = refusing !== null && !(await hasKeepers(this.#deps.db, this.#deps.serverName, otherClocks))
+        const isVain = refusing !== null && !(await hasKeepers(this.#deps.db, this.#deps.serverName, ...otherClocks))
         if (isVain || performance.now() + retryMs > until) throw noCopy(error)
         await pause(retryMs, new AbortController().signal)
       }
@@ -269,7 +267,7 @@ export class Replicas implements RepositoryReplicas {
     const open = keepers.filter((keeper) => !keeper.is_draining)
     const next = open.find((keeper) => !this.#isGivenUp(keeper)) ?? open[0] ?? keepers[0]
     if (next !== undefined) return this.#fill(project, next, await this.#heldAt(next, project_id))
-    if (await hasKeepers(db, serverName)) throw new Uncopied('No other server that keeps copies is running.')
+    if (await hasKeepers(db, serverName)) throw noneRuns(await knownKeepers(db, serverName))
     return null
   }
 
@@ -481,16 +479,4 @@ async function listRefs(db: Deps['db'], store: Store, project: ProjectRow): Prom
   }
   await requireWholeDisk(db, project, store)
   return listAllRefs(dir, managed ? 'refs/' : 'refs/svc/')
-}
-
-function noCopy(cause: Error): ServiceError {
-  return new ServiceError(
-    'unavailable',
-    `Nothing was acknowledged: the copy of this project on another server could not be written. ${cause.message}`,
-    {
-      hint: 'Try again in a moment. If it fails for minutes, ask the operator of this service.',
-      detail: { retry_after_seconds: 5 },
-      cause,
-    },
-  )
 }

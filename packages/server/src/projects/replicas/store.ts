@@ -189,15 +189,24 @@ export async function liveKeepers(
   return rows
 }
 
-/** Whether another server than these could keep a new copy, running or not. */
-export async function hasKeepers(db: DbOrTransaction, serverName: string, but: string[] = []): Promise<boolean> {
-  const other = {
-    server_name: sql`<> all(${[serverName, ...but]}::text[])`,
-    keeps_replicas: true,
-    taken_over_at: null,
-    draining_since: null,
-  }
-  return (await findRow(db, 'servers', other)) !== null
+/** For a row `s` of `servers`: the others count on its copies, whether it runs or not. */
+export const isCountedOn = sql<boolean>`(s.keeps_replicas and s.taken_over_at is null and s.draining_since is null)`
+
+/** Servers other than these that could keep a new copy, running or not, the one that was seen last first. */
+export async function knownKeepers(
+  db: DbOrTransaction,
+  ...but: string[]
+): Promise<{ server_name: string; last_seen: string | null }[]> {
+  const { rows } = await sql<{ server_name: string; last_seen: string | null }>`
+    select s.server_name, greatest(s.last_seen_at, max(i.heartbeat_at)) as last_seen
+    from servers s left join server_instances i using (server_name)
+    where s.server_name <> all(${but}::text[]) and ${isCountedOn}
+    group by s.server_name order by last_seen desc nulls last, s.server_name`.execute(db)
+  return rows
+}
+
+export async function hasKeepers(db: DbOrTransaction, ...but: string[]): Promise<boolean> {
+  return (await knownKeepers(db, ...but)).length > 0
 }
 
 export async function isDraining(db: DbOrTransaction, serverName: string): Promise<boolean> {
