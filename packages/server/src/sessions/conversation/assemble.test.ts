@@ -136,6 +136,32 @@ test('an edit has its diff, without secrets and cut at a limit', () => {
   expect(Object.keys(edit(7))).not.toContain('diff')
 })
 
+test('a text whose start was missed stays as it was known until it is whole, and one that begins later grows', () => {
+  type Step = { stored: string } | { part: object } | { delta: string }
+  const textsAfter = (...steps: Step[]) => {
+    const conversation = begun(info('msg_1', 'user'), info('msg_2', 'assistant'))
+    const of = { id: 'prt_1', messageID: 'msg_2', type: 'text' }
+    for (const step of steps) {
+      if ('stored' in step)
+        conversation.load([{ info: info('msg_2', 'assistant'), parts: [{ ...of, text: step.stored }] }])
+      else if ('part' in step)
+        conversation.apply({ type: 'message.part.updated', properties: { part: { ...of, ...step.part } } })
+      else {
+        const properties = { messageID: 'msg_2', partID: 'prt_1', field: 'text', delta: step.delta }
+        conversation.apply({ type: 'message.part.delta', properties })
+      }
+    }
+    // The end of a text that grows is held back, since a secret may begin there.
+    conversation.end()
+    return conversation.message('msg_2')!.parts.map((part) => (part.type === 'text' ? part.text : part.type))
+  }
+  const whole = { text: 'one two three', time: { start: 1, end: 2 } }
+  expect(textsAfter({ stored: '' }, { delta: 'two ' })).toEqual([''])
+  expect(textsAfter({ stored: '' }, { delta: 'two ' }, { part: whole })).toEqual(['one two three'])
+  expect(textsAfter({ stored: '' }, { part: { text: '' } }, { delta: 'one ' })).toEqual(['one '])
+  expect(textsAfter({ part: { text: '' } }, { delta: 'one ' }, { stored: '' }, { delta: 'three' })).toEqual(['one '])
+})
+
 test('a call of a sub-agent shows its tool calls, from events and from its history', () => {
   const conversation = begun(info('msg_1', 'user'), info('msg_2', 'assistant'))
   const state = { status: 'running', input: { description: 'Look' }, metadata: { sessionId: 'child' } }

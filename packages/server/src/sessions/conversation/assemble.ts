@@ -103,6 +103,8 @@ export class Conversation {
   readonly #subAgents = new SubAgents()
   /** The reasons of failed turns without an error in their messages, by their last message. */
   readonly #failures = new Map<string, MessageError>()
+  /** Texts that grew before their events were read. The runtime stores a text when it is complete, so words between are unknown. */
+  readonly #gapped = new Set<string>()
   #chars = 0
   #hasEnded = false
   #newestAnswerId: string | null = null
@@ -124,6 +126,7 @@ export class Conversation {
       const given = Array.isArray(entry.parts) ? entry.parts.slice(0, partsMax) : []
       const parts = given.map((part) => runtimePart.safeParse(part).data).filter((part) => part !== undefined)
       this.#noteAnswer(info)
+      for (const part of parts) this.#noteGap(info, part)
       this.#messages.set(info.id, { info, parts: new Map(parts.map((part) => [part.id, part])) })
       for (const part of parts) this.#subAgents.note(part)
       if (info.role === 'assistant' || parts.length > 0) ids.push(info.id)
@@ -302,6 +305,15 @@ export class Conversation {
     return steps === null ? shown : { ...shown, steps: presentSteps(steps, this.#redactor, { isOver }) }
   }
 
+  /** Keeps what is known of a text that still grows: the runtime has stored less of it. */
+  #noteGap(info: RuntimeMessage, part: RuntimePart): void {
+    const isText = part.type === 'text' || part.type === 'reasoning'
+    if (!isText || !this.#isUnfinished(info) || !isOpen(part)) return
+    this.#gapped.add(part.id)
+    const before = this.#messages.get(info.id)?.parts.get(part.id)?.text ?? ''
+    if (before.startsWith(part.text ?? '')) part.text = before
+  }
+
   #noteAnswer({ id, role }: RuntimeMessage): void {
     if (role === 'assistant' && !this.#messages.has(id)) this.#newestAnswerId = id
   }
@@ -331,6 +343,7 @@ export class Conversation {
       keepStart(before, part)
     }
     this.#subAgents.note(part)
+    this.#gapped.delete(part.id)
     found.parts.set(part.id, part)
     return { kind: 'message', messageId: part.messageID }
   }
@@ -344,7 +357,9 @@ export class Conversation {
     if (typeof messageID !== 'string' || typeof partID !== 'string' || field !== 'text' || typeof delta !== 'string')
       return nothing
     const part = this.#messages.get(messageID)?.parts.get(partID)
-    if (part === undefined || (part.text ?? '').length > textCharsMax) return nothing
+    // Its whole text comes with its end. Until then, words after a gap would read as the answer.
+    if (part === undefined || this.#gapped.has(part.id)) return nothing
+    if ((part.text ?? '').length > textCharsMax) return nothing
     if (this.#chars + delta.length > conversationCharsMax) return nothing
     this.#chars += delta.length
     part.text = (part.text ?? '') + delta
