@@ -156,7 +156,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the projects without a current copy of their repository
+         * List the projects without a current copy of their repository, or with one that cannot be written
          * @description With several servers, another server keeps a copy of each repository. Only owners of the instance may read this.
          */
         get: operations["listUncopiedProjects"];
@@ -5721,6 +5721,8 @@ export interface operations {
                             behind: number | null;
                             /** @description The project is new, or has moved within the last 30 minutes, and its home and another server run and no attempt has failed: the home makes its copy at this moment. */
                             being_made: boolean;
+                            /** @description The copy is current and its server runs, but the last change could not be written there, so changes are refused. */
+                            changes_refused: boolean;
                             /** @description Why its home failed to make or update the copy the last time. */
                             error: string | null;
                         }[];

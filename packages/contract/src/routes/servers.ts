@@ -204,7 +204,7 @@ export const takeOverServerRoute = route.post('user', '/v1/servers/:serverName/t
 
 export const listUncopiedRoute = route.get('user', '/v1/copies', {
   name: 'listUncopiedProjects',
-  summary: 'List the projects without a current copy of their repository',
+  summary: 'List the projects without a current copy of their repository, or with one that cannot be written',
   description:
     'With several servers, another server keeps a copy of each repository. Only owners of the instance may read this.',
   ...wholeList('projects', 'project_id'),
@@ -226,6 +226,11 @@ export const listUncopiedRoute = route.get('user', '/v1/copies', {
           .boolean()
           .describe(
             'The project is new, or has moved within the last 30 minutes, and its home and another server run and no attempt has failed: the home makes its copy at this moment.',
+          ),
+        changes_refused: z
+          .boolean()
+          .describe(
+            'The copy is current and its server runs, but the last change could not be written there, so changes are refused.',
           ),
         error: z.string().nullable().describe('Why its home failed to make or update the copy the last time.'),
       }),

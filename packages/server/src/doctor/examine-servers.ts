@@ -27,11 +27,13 @@ export async function examineCopies(config: Config, db: DbOrTransaction): Promis
   const stopped = (await serversWithProjects(db, staleSeconds)).filter((each) => !each.running)
   const gone = stopped.map((each) => each.server_name).filter((name) => lacking.some(({ home }) => home === name))
   const others = lacking.filter(({ home }) => home === null || !gone.includes(home))
+  const areRefused = lacking.every((each) => each.changes_refused)
+  const isAnyRefused = lacking.some((each) => each.changes_refused)
   const mends = gone.map(startOrTakeOver)
   if (others.length > 0) {
     const hasFailed = others.some(({ error }) => error !== null)
     mends.push(hasFailed ? 'Mend the reason on the server that it names.' : 'Start another server of this database.')
-    mends.push('Meanwhile their changes may be refused, unless SVC_REPLICA is async.')
+    if (!areRefused) mends.push('Meanwhile their changes may be refused, unless SVC_REPLICA is async.')
   }
   mends.push('`svc self-host copies` lists them all.')
   const listed = listOf(
@@ -39,7 +41,9 @@ export async function examineCopies(config: Config, db: DbOrTransaction): Promis
   )
   return weak(
     'copies',
-    `${count(lackingCount, 'project')} ${lackingCount === 1 ? 'has' : 'have'} no current copy: ${listed}`,
+    areRefused
+      ? `changes of ${count(lackingCount, 'project')} are refused, because the copy cannot be written: ${listed}`
+      : `${count(lackingCount, 'project')} ${lackingCount === 1 ? 'has' : 'have'} no current copy${isAnyRefused ? ', or one that cannot be written' : ''}: ${listed}`,
     mends.join(' '),
   )
 }

@@ -1,6 +1,7 @@
 /** A server cannot write the copies that homes send it: the home says why, and copies to another server. */
 import { expect, test } from 'bun:test'
 import { rm } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import type { Server } from '@svc/contract'
 import { until } from '../testing-until.ts'
@@ -73,6 +74,39 @@ test('a server that is gone without projects and copies is named where the other
     expect(await listed()).toMatchObject([{ name: 'bob' }])
     await FleetProject.make(fleet, bob!)
   } finally {
+    await fleet.close()
+  }
+}, 120_000)
+
+test('a server with a copy that reaches the database alone is named, and its project is listed, until it answers', async () => {
+  const fleet = await makeFleet(['ada', 'bob'])
+  const [ada, bob] = fleet.servers
+  const silent = createServer((socket) => void socket.on('error', () => {}).resume())
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+  const bobIsAt = (url: string) =>
+    fleet.query("update server_instances set peer_url = $1 where server_name = 'bob'", [url])
+  try {
+    for (const server of [ada!, bob!]) expect((await server.boot()).url).not.toBeNull()
+    const project = await FleetProject.make(fleet, ada!)
+    await project.replicaIsAt('bob')
+    await bobIsAt(`http://127.0.0.1:${(silent.address() as AddressInfo).port}`)
+    // It remembers where bob was.
+    await ada!.kill('SIGTERM')
+    expect((await ada!.boot()).url).not.toBeNull()
+    await project.commit('refused.txt')
+    const { code, errors } = await project.push(ada!, 'HEAD:refs/heads/topic')
+    expect([code, errors]).not.toEqual([0, expect.anything()])
+    expect(errors).toMatch(/could not be written\. (The server with its copy, bob,|bob) does not answer\./)
+    expect(await uncopied(fleet, ada!)).toMatchObject([
+      { project_id: project.id, replica: 'bob', changes_refused: true, error: expect.stringContaining('bob') },
+    ])
+    const doctor = await (await fleet.request(ada!, 'GET', '/v1/doctor')).text()
+    expect(doctor).toContain('changes of 1 project are refused, because the copy cannot be written')
+    await bobIsAt(bob!.url)
+    await until('the copy takes changes', async () => (await uncopied(fleet, ada!)).length === 0)
+    expect(await project.push(ada!, 'HEAD:refs/heads/topic')).toMatchObject({ code: 0 })
+  } finally {
+    silent.close()
     await fleet.close()
   }
 }, 120_000)

@@ -19,7 +19,7 @@ const kinds = {
   svc_pending_oldest_seconds: { help: 'Age of the oldest pending work, by queue.', label: 'queue' },
   svc_webhooks_failing: { help: 'Webhooks whose last attempt failed, and paused ones.', label: 'state' },
   svc_projects_without_copy: {
-    help: 'Projects without a current copy of their repository on another running server, where servers keep copies.',
+    help: 'Projects without a current copy of their repository on another running server, or whose copy cannot be written, where servers keep copies.',
     label: '',
   },
   svc_servers: { help: 'Servers with a heartbeat within the last minute.', label: '' },
@@ -45,9 +45,10 @@ export async function readFigures(db: Db): Promise<Figures> {
       from webhooks where paused_reason is not null or failing_since is not null group by 2
     union all select 'svc_projects_without_copy', '', count(*) from projects p left join project_replicas r using (project_id)
       left join ref_counters c using (project_id)
+      left join copy_failures f on f.project_id = p.project_id and f.epoch = p.home_epoch
       where p.deleted_at is null and p.home is not null
         and exists (select from servers where keeps_replicas)
-        and (r.project_id is null or r.epoch <> p.home_epoch or r.server = p.home or r.acknowledged_seq < coalesce(c.seq, 0)
+        and (f.error is not null or r.project_id is null or r.epoch <> p.home_epoch or r.server = p.home or r.acknowledged_seq < coalesce(c.seq, 0)
           or not exists (select from server_instances i where i.server_name = r.server
             and i.heartbeat_at > now() - interval '1 minute'))
     union all select 'svc_servers', '', count(*) from server_instances where heartbeat_at > now() - interval '1 minute'

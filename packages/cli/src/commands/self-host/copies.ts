@@ -122,9 +122,10 @@ function lineOf({ slug, outcome, server, error, is_stale }: Taken, gone: string)
 const readCopies = (ctx: Context) => ctx.api.get('/v1/copies')
 
 export const copies = command({
-  summary: 'List the projects without a current copy of their repository on another server',
+  summary:
+    'List the projects without a current copy of their repository on another server, or with one that takes no changes',
   about: [
-    'For several servers on one database: with SVC_REPLICA=sync or async another server keeps a copy of each repository. Exit code 1 if a project has none, except where its home makes it at this moment, as after a move.',
+    'For several servers on one database: with SVC_REPLICA=sync or async another server keeps a copy of each repository. Exit code 1 if a project has none, except where its home makes it at this moment, as after a move, or if a change could not be written to it.',
     "Needs an owner of the server's first account.",
   ],
   scope: 'host',
@@ -151,7 +152,7 @@ export const copies = command({
     if (!out.json) warnNotRunning(ctx, [...new Set([...gone, ...stopped])])
     const others = lacking.filter(({ home }) => home === null || !gone.includes(home))
     const hasFailed = others.some(({ error }) => error)
-    throw new Refusal('not_available', `${count(lacking.length, 'project')} without a current copy.`, {
+    throw new Refusal('not_available', lackText(lacking), {
       hint: hasFailed
         ? 'The home tries again and again. Mend the reason on the server that it names; its log has more.'
         : others.length === 0
@@ -168,18 +169,32 @@ async function stoppedHomes({ api }: Context, lacking: { home: string | null }[]
   return names.filter((name) => lacking.some(({ home }) => home === name))
 }
 
-type Uncopied = Pick<Awaited<ReturnType<typeof readCopies>>['projects'][number], 'replica' | 'behind' | 'being_made'>
+type Uncopied = Pick<
+  Awaited<ReturnType<typeof readCopies>>['projects'][number],
+  'replica' | 'behind' | 'being_made' | 'changes_refused'
+>
 
-// Servers of earlier versions do not say it.
+// Servers of earlier versions say neither.
 const isBeingMade = ({ being_made = false }: Partial<Uncopied>) => being_made
+const isRefused = ({ changes_refused = false }: Partial<Uncopied>) => changes_refused
 
-/** A complete copy is listed only when its server does not run. Null: the copy lacks something, or there is none. */
-const stoppedKeeper = ({ replica, behind }: Uncopied) => (behind === 0 ? replica : null)
+function lackText(lacking: Uncopied[]): string {
+  const projects = count(lacking.length, 'project')
+  if (lacking.every(isRefused)) return `Changes of ${projects} are refused, because the copy cannot be written.`
+  return `${projects} without a current copy${lacking.some(isRefused) ? ', or with one that cannot be written' : ''}.`
+}
+
+/**
+ * A complete copy that takes changes is listed only when its server does not run. Null: the copy lacks something, takes
+ * no changes, or there is none.
+ */
+const stoppedKeeper = (copy: Uncopied) => (copy.behind === 0 && !isRefused(copy) ? copy.replica : null)
 
 function copyText(copy: Uncopied): string {
   const { replica, behind } = copy
   if (isBeingMade(copy)) return 'being made'
   if (replica === null) return 'none'
+  if (isRefused(copy)) return `${replica}, which takes no changes`
   if (behind === null) return `${replica}, of an earlier home`
   return stoppedKeeper(copy) === null
     ? `${replica}, ${count(behind, 'change')} behind`

@@ -93,14 +93,18 @@ test('self-host take-over of an unknown server says so before it asks', async ()
   expect(stderr).not.toContain('Take over the projects')
 })
 
+const lacking = {
+  ...{ project_id: ids.project, slug: 'website', home: 'server-1', replica: null as string | null },
+  ...{ behind: null as number | null, being_made: false, changes_refused: false, error: null as string | null },
+}
+
 test('self-host copies shows what lacks a copy, and exits with 1', async () => {
-  const of = { project_id: ids.project, home: 'server-1', being_made: false, error: null as string | null }
   const projects = [
-    { ...of, slug: 'none', replica: null, behind: null },
-    { ...of, slug: 'old', replica: 'server-2', behind: null },
-    { ...of, slug: 'stopped', replica: 'server-3', behind: 0 },
-    { ...of, slug: 'other', replica: 'server-3', behind: 0 },
-    { ...of, slug: 'late', replica: 'server-2', behind: 3, error: 'server-2 answered: full' },
+    { ...lacking, slug: 'none' },
+    { ...lacking, slug: 'old', replica: 'server-2' },
+    { ...lacking, slug: 'stopped', replica: 'server-3', behind: 0 },
+    { ...lacking, slug: 'other', replica: 'server-3', behind: 0 },
+    { ...lacking, slug: 'late', replica: 'server-2', behind: 3, error: 'server-2 answered: full' },
   ]
   await using service = startService({
     listUncopiedProjects: () => ({ mode: 'sync' as const, count: 5, projects }),
@@ -118,12 +122,27 @@ test('self-host copies shows what lacks a copy, and exits with 1', async () => {
   expect(stderr).toContain('Mend the reason on the server that it names')
 })
 
+test('self-host copies shows a current copy that takes no changes, whose server runs', async () => {
+  const error = 'server-2 does not answer.'
+  const projects = [{ ...lacking, replica: 'server-2', behind: 0, changes_refused: true, error }]
+  await using service = startService({
+    listUncopiedProjects: () => ({ mode: 'sync' as const, count: 1, projects }),
+    listServers: () => ({ servers: [] }),
+  })
+  const { code, stdout, stderr } = await svc(['self-host', 'copies'], { service })
+  expect(code).toBe(1)
+  expect(stdout).toMatch(
+    /website\s+server-1\s+server-2, which takes no changes\n! website: .*: server-2 does not answer\./,
+  )
+  expect(stderr).toContain('Changes of 1 project are refused, because the copy cannot be written.')
+  expect(stderr).not.toContain('take-over')
+})
+
 test('self-host copies says to start or to take over a home that does not run', async () => {
-  const of = { project_id: ids.project, replica: null, behind: null, being_made: false, error: null }
   await using service = startService({
     listUncopiedProjects: () => ({
       ...{ mode: 'sync' as const, count: 1 },
-      projects: [{ ...of, slug: 'website', home: 'server-9' }],
+      projects: [{ ...lacking, home: 'server-9' }],
     }),
     listServers: () => ({ servers: [{ ...draining, name: 'server-9', running: false, projects: 1 }] }),
   })
@@ -137,14 +156,7 @@ test('self-host copies says to start or to take over a home that does not run', 
 })
 
 test('self-host copies shows copies that are being made, which is no error', async () => {
-  const moved = {
-    project_id: ids.project,
-    slug: 'moved',
-    home: 'server-1',
-    replica: 'server-2',
-    behind: null,
-    error: null,
-  }
+  const moved = { ...lacking, slug: 'moved', replica: 'server-2' }
   await using service = startService({
     listUncopiedProjects: () => ({ mode: 'sync' as const, count: 1, projects: [{ ...moved, being_made: true }] }),
   })

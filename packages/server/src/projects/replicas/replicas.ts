@@ -23,10 +23,11 @@ import { getProjectOrDeleted, type ProjectRow } from '../store.ts'
 import { packBody, packOf, packWithRoots } from './pack-body.ts'
 import { requireWholeDisk } from './earlier-disk.ts'
 import { askPeer, type HeldReplica, PeerFailure, reasonOf, replicaPath } from './peer.ts'
-import { noCopy, noneRuns, Uncopied } from './uncopied.ts'
+import { beingMade, noCopy, noneRuns, notAnswering, Uncopied } from './uncopied.ts'
 import {
   changesAfter,
   clearCopyFailure,
+  clearFailuresAt,
   findReplica,
   hasKeepers,
   isDraining,
@@ -103,6 +104,8 @@ export class Replicas implements RepositoryReplicas {
   readonly #silentSince = new Map<string, number>()
   /** Servers whose last write failed. That they answer questions, as with a read-only disk, does not help. */
   readonly #failing = new Set<string>()
+  /** What the copies of projects that are looked for or made wait for. */
+  readonly #pending = new LRUCache<string, string>({ max: 5_000 })
   /** The epochs of projects whose every ref is known to be recorded. Empty at the start: the server before may have been killed. */
   readonly #complete = new LRUCache<string, number>({ max: 5_000 })
 
@@ -168,7 +171,10 @@ export class Replicas implements RepositoryReplicas {
     const { db, serverName, log } = this.#deps
     if (this.mode === 'none') return null
     const of = { serverName, deadAfterSeconds: this.#deadAfter() }
-    if (!(await hasKeepers(db, serverName)) && (await liveKeepers(db, of)).length === 0) return null
+    if (!(await hasKeepers(db, serverName)) && (await liveKeepers(db, of)).length === 0) {
+      await clearFailuresAt(db, serverName)
+      return null
+    }
     const pending = await projectsToCopy(db, { ...of, limit: tendedMax })
     let done = 0
     await pLimit(tendedAtOnce).map(pending, async (projectId) => {
@@ -182,6 +188,8 @@ export class Replicas implements RepositoryReplicas {
         await this.#catchUp(project, storeOf(this.#deps, project))
         if (copy.keeper.is_draining)
           await this.#deps.localLocks.run(`replica ${projectId}`, () => this.#leaveDraining(project))
+        // It answers, but the change before could not be written, as on a full disk.
+        if (this.#failing.has(copy.keeper.server_name)) return
         await clearCopyFailure(db, projectId)
         done++
       } catch (error) {
@@ -218,7 +226,10 @@ export class Replicas implements RepositoryReplicas {
         if (refusing !== null) otherClocks.push(refusing)
         // No clock is set right within this time.
         const isVain = refusing !== null && !(await hasKeepers(this.#deps.db, this.#deps.serverName, ...otherClocks))
-        if (isVain || performance.now() + retryMs > until) throw noCopy(error)
+        if (isVain || performance.now() + retryMs > until) {
+          if (error.message !== beingMade) await recordCopyFailure(this.#deps.db, project, reasonOf(error))
+          throw noCopy(error)
+        }
         await pause(retryMs, new AbortController().signal)
       }
     }
@@ -227,7 +238,7 @@ export class Replicas implements RepositoryReplicas {
   /** A copy takes minutes to make. A change waits for the turn of others first, and then still gets one look. */
   #copyBy(project: Homed, until: number): Promise<Copy | null> {
     return withDeadline(this.#copyOf(project), Math.max(until - performance.now(), lookMs), () => {
-      throw new Uncopied('It is being made.')
+      throw new Uncopied(this.#pending.get(project.project_id) ?? beingMade)
     })
   }
 
@@ -254,7 +265,7 @@ export class Replicas implements RepositoryReplicas {
     if (row !== null && row.server !== serverName && kept === undefined && (await hasKeepers(db, serverName)))
       this.#noteSilent(row.server)
     if (row !== null && kept !== undefined && !this.#isGivenUp(kept)) {
-      const held = await this.#heldAt(kept, project_id)
+      const held = await this.#heldAt(kept, row, project_id)
       const isCurrent = held !== null && held.epoch === home_epoch && row.epoch === home_epoch
       const refs = isCurrent ? await this.#withLater(row, held) : null
       if (held !== null && refs !== null) return this.#remember(copyAt(kept, project_id, { ...held, refs }))
@@ -266,13 +277,14 @@ export class Replicas implements RepositoryReplicas {
     }
     const open = keepers.filter((keeper) => !keeper.is_draining)
     const next = open.find((keeper) => !this.#isGivenUp(keeper)) ?? open[0] ?? keepers[0]
-    if (next !== undefined) return this.#fill(project, next, await this.#heldAt(next, project_id))
+    if (next !== undefined) return this.#fill(project, next, await this.#heldAt(next, row, project_id))
     if (await hasKeepers(db, serverName)) throw noneRuns(await knownKeepers(db, serverName))
     return null
   }
 
   /** Null: it has no copy of the project. */
-  #heldAt(keeper: Keeper, projectId: string): Promise<HeldReplica | null> {
+  #heldAt(keeper: Keeper, row: ReplicaRow | null, projectId: string): Promise<HeldReplica | null> {
+    this.#pending.set(projectId, notAnswering(keeper, row))
     return this.#ask<HeldReplica>(keeper, { path: `${replicaPath}/${projectId}` }).catch(whenRefused)
   }
 
@@ -281,7 +293,7 @@ export class Replicas implements RepositoryReplicas {
     const { db, serverName } = this.#deps
     const keepers = await liveKeepers(db, { serverName, deadAfterSeconds: this.#deadAfter() })
     const next = keepers.find((keeper) => !keeper.is_draining && !this.#isGivenUp(keeper))
-    if (next !== undefined) await this.#fill(project, next, await this.#heldAt(next, project.project_id))
+    if (next !== undefined) await this.#fill(project, next, await this.#heldAt(next, null, project.project_id))
   }
 
   /** The copy has objects ahead of its refs, but only of what it acknowledged. Null: it is older than the log. */
@@ -305,6 +317,7 @@ export class Replicas implements RepositoryReplicas {
   async #fill(project: ProjectRow, keeper: Keeper, held: HeldReplica | null): Promise<Copy> {
     const { db, home, log } = this.#deps
     const { project_id, home_epoch: epoch } = project
+    this.#pending.set(project_id, beingMade)
     const store = storeOf(this.#deps, project)
     // In this order: the refs may be newer than the number, and following the later changes ends with the same values.
     const seq = await lastSeq(db, project_id)

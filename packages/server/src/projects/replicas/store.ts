@@ -121,7 +121,7 @@ export async function setReplica(
   })
 }
 
-/** Kept for as long as this home stays the home, until the copy is there. */
+/** Kept for as long as this home stays the home, until the copy is there and takes changes. */
 export async function recordCopyFailure(
   db: DbOrTransaction,
   { project_id, home_epoch }: Pick<Row<'projects'>, 'project_id' | 'home_epoch'>,
@@ -134,6 +134,13 @@ export async function recordCopyFailure(
 
 export async function clearCopyFailure(db: DbOrTransaction, projectId: string): Promise<void> {
   await sql`delete from copy_failures where project_id = ${projectId}`.execute(db)
+}
+
+/** Of a home that no copies are expected of any more. */
+export async function clearFailuresAt(db: DbOrTransaction, home: string): Promise<void> {
+  await sql`delete from copy_failures f using projects p where p.project_id = f.project_id and p.home = ${home}`.execute(
+    db,
+  )
 }
 
 /** The copy has the objects of all changes up to `seq`. */
@@ -220,8 +227,8 @@ export const couldLeave = sql`(
     and o.taken_over_at is null and o.draining_since is null))`
 
 /**
- * Projects of this home without a current copy on a running server, or with one on a draining server that a running one
- * could have, deleted ones included until they are purged.
+ * Projects of this home without a current copy on a running server, with one that could not be written, or with one on a
+ * draining server that a running one could have, deleted ones included until they are purged.
  */
 export async function projectsToCopy(
   db: DbOrTransaction,
@@ -234,6 +241,7 @@ export async function projectsToCopy(
       or r.server = p.home or r.server not in (select server_name from k)
       or (r.server in (select server_name from k where is_draining)
         and exists (select from k where not is_draining and server_name <> p.home))
+      or exists (select from copy_failures f where f.project_id = p.project_id and f.epoch = p.home_epoch)
       or r.acknowledged_seq < (select seq from ref_counters c where c.project_id = p.project_id))
     order by p.created_at desc limit ${limit}`.execute(db)
   return rows.map((row) => row.project_id)
@@ -247,7 +255,9 @@ export interface Uncopied {
   replica: string | null
   behind: number | null
   being_made: boolean
-  /** Why its home failed to make it the last time. */
+  /** It has a current copy on a running server, which could not be written. */
+  changes_refused: boolean
+  /** Why its home failed to make or write it the last time. */
   error: string | null
 }
 
@@ -261,7 +271,12 @@ const isBeingMade = (deadAfterSeconds: number) => sql`(
   and greatest(p.created_at, (select max(ended_at) from project_moves m
     where m.project_id = p.project_id and m.to_server = p.home and m.phase = 'done')) > now() - interval '30 minutes')`
 
-/** Why each lacks a current copy is in these columns. */
+/** For a project `p` with the copy `r`: it is not current, or its server does not run. */
+const lacksCopy = (deadAfterSeconds: number) => sql`(r.project_id is null or r.epoch <> p.home_epoch
+  or r.server = p.home or r.server not in (select server_name from (${keepers(deadAfterSeconds)}) k)
+  or r.acknowledged_seq < coalesce(c.seq, 0))`
+
+/** Those that lack a current copy, and those whose copy could not be written. Why is in these columns. */
 export async function uncopiedProjects(
   db: DbOrTransaction,
   { deadAfterSeconds }: { deadAfterSeconds: number },
@@ -269,17 +284,16 @@ export async function uncopiedProjects(
   const { rows } = await sql<Uncopied & { total: number }>`
     select p.project_id, p.slug, p.home, r.server as replica, f.error, count(*) over ()::integer as total,
       ${isBeingMade(deadAfterSeconds)} and r.epoch is distinct from p.home_epoch as being_made,
+      not ${lacksCopy(deadAfterSeconds)} as changes_refused,
       case when r.epoch = p.home_epoch then coalesce(c.seq, 0) - r.acknowledged_seq end as behind
     from projects p left join project_replicas r using (project_id) left join ref_counters c using (project_id)
       left join copy_failures f on f.project_id = p.project_id and f.epoch = p.home_epoch
-    where p.deleted_at is null and p.home is not null and (r.project_id is null or r.epoch <> p.home_epoch
-      or r.server = p.home or r.server not in (select server_name from (${keepers(deadAfterSeconds)}) k)
-      or r.acknowledged_seq < coalesce(c.seq, 0))
+    where p.deleted_at is null and p.home is not null and (${lacksCopy(deadAfterSeconds)} or f.error is not null)
     order by p.home, p.slug`.execute(db)
   return {
     count: rows[0]?.total ?? 0,
-    projects: rows.map(({ project_id, slug, home, replica, behind, being_made, error }) => ({
-      ...{ project_id, slug, home, replica, being_made, error },
+    projects: rows.map(({ project_id, slug, home, replica, behind, being_made, changes_refused, error }) => ({
+      ...{ project_id, slug, home, replica, being_made, changes_refused, error },
       behind: behind === null ? null : Number(behind),
     })),
   }

@@ -4,6 +4,13 @@ import { ServiceError } from '@svc/contract'
 /** No server takes the copy at this moment. */
 export class Uncopied extends Error {}
 
+export const beingMade = 'It is being made.'
+
+/** `row`: the copy that the project has. */
+export function notAnswering({ server_name: name }: { server_name: string }, row: { server: string } | null): string {
+  return row?.server === name ? `The server with its copy, ${name}, does not answer.` : `${name} does not answer.`
+}
+
 const namedMax = 5
 
 /** Names the servers that the copy waits for. */
