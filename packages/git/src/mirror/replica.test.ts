@@ -86,6 +86,14 @@ test('a pack whose source fails is refused with the reason of the source', async
   await expect(keepReplicaPack(copy, failing())).rejects.toThrow('the file is damaged')
 })
 
+test('a pack that git stops reading is refused with the reason of git', async () => {
+  const { copy } = await filled()
+  async function* endless() {
+    for (;;) yield Buffer.alloc(64 * 1024, 'no pack')
+  }
+  await expect(keepReplicaPack(copy, endless())).rejects.toThrow('pack signature mismatch')
+})
+
 test('refuses refs whose objects did not arrive, and has no mark then', async () => {
   const { repo, copy } = await filled()
   const next = await commit(repo, 'main', { 'b.txt': 'b' })

@@ -326,12 +326,22 @@ export async function setHead(dir: string, branch: string): Promise<void> {
 /** A pack that broke off fails in git, which checks its sum. */
 function endedMeanwhile(): void {}
 
-/** Tells a source that failed from a git that ended. */
+/** Tells a source that failed from a git that ended: the error of git's input is thrown into this, too. */
 async function* watched(source: AsyncIterable<Uint8Array>, seen: { failure: Error | null }): AsyncIterable<Uint8Array> {
-  try {
-    yield* source
-  } catch (error) {
-    seen.failure = error as Error
+  const chunks = source[Symbol.asyncIterator]()
+  const failed = (error: Error) => {
+    seen.failure = error
     throw error
+  }
+  let isOver = false
+  try {
+    for (;;) {
+      const { done, value } = await chunks.next().catch(failed)
+      isOver = done === true
+      if (isOver) return
+      yield value
+    }
+  } finally {
+    if (!isOver && seen.failure === null) await chunks.return?.()
   }
 }

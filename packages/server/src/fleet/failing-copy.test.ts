@@ -1,5 +1,6 @@
 /** A server cannot write the copies that homes send it: the home says why, and copies to another server. */
 import { expect, test } from 'bun:test'
+import { randomBytes } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
@@ -47,6 +48,24 @@ test('a server that answers but cannot write loses its copies to one that can', 
     await fleet.query('update projects set home_epoch = home_epoch + 1')
     expect((await cyd!.boot()).url).not.toBeNull()
     await project.replicaIsAt('cyd')
+  } finally {
+    await fleet.close()
+  }
+}, 120_000)
+
+test('a server that stops reading a large push is named with its reason', async () => {
+  const fleet = await makeFleet(['ada', 'bob'])
+  const [ada, bob] = fleet.servers
+  try {
+    for (const server of [ada!, bob!]) expect((await server.boot()).url).not.toBeNull()
+    const project = await FleetProject.make(fleet, ada!)
+    await bob!.kill('SIGTERM')
+    expect((await bob!.boot({ SVC_FAILPOINTS: 'replica.before_objects=throw' })).url).not.toBeNull()
+    await project.replicaIsAt('bob')
+    await Bun.write(join(project.work, 'large'), randomBytes(6 * 1024 * 1024))
+    await project.commit('beside.txt')
+    const { errors } = await project.push(ada!, 'HEAD:refs/heads/topic')
+    expect(errors).toContain('bob answered: It could not read or write the copy.')
   } finally {
     await fleet.close()
   }

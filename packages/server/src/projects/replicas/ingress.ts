@@ -1,6 +1,6 @@
 /** What the homes of projects send to the server that keeps their copies. Only servers of this database may. */
 import { ServiceError } from '@svc/contract'
-import { GitError } from '@svc/git'
+import { GitError, isDiskFull } from '@svc/git'
 import { isUuid } from '../../auth/allow.ts'
 import type { Deps } from '../../deps.ts'
 import { clockText, logOtherClock, synchronizeBoth } from '../../fleet/other-clock.ts'
@@ -65,16 +65,18 @@ export function replicaIngress(app: App, deps: Deps): void {
   ] as const)
     app.post(
       `${path}/${name}`,
-      answerServer(deps, ({ c, from, projectId }) =>
-        orUnusable(deps, c, keepObjects(deps, { projectId, from, ...bodyOf(c) }, kind)),
-      ),
+      answerServer(deps, ({ c, from, projectId }) => {
+        const sent = bodyOf(c)
+        return orUnusable(deps, c, readRest(sent, keepObjects(deps, { projectId, from, ...sent }, kind)))
+      }),
     )
   app.post(
     `${path}/fill`,
     answerServer(deps, ({ c, from, projectId }) => {
       const format = c.req.query('format') === 'sha256' ? 'sha256' : 'sha1'
       const seq = numberOf(c, 'seq')
-      return orUnusable(deps, c, fillFromHome(deps, { projectId, from, format, seq, ...bodyOf(c) }))
+      const sent = bodyOf(c)
+      return orUnusable(deps, c, readRest(sent, fillFromHome(deps, { projectId, from, format, seq, ...sent })))
     }),
   )
 }
@@ -87,14 +89,44 @@ async function orUnusable<T>(deps: Deps, c: AppContext, kept: Promise<T>): Promi
     if (!(error instanceof Error) || error instanceof ServiceError || c.req.raw.signal.aborted) throw error
     const reason = error instanceof GitError && error.stderr !== '' ? error.stderr.trim() : error.message
     deps.log.error({ err: error, project_id: c.req.param('id') }, 'failed to read or write a copy')
-    throw new ServiceError('unavailable', 'It could not read or write the copy.', { detail: { reason }, cause: error })
+    const message = isDiskFull(error)
+      ? 'Its disk is full, so it could not write the copy.'
+      : 'It could not read or write the copy.'
+    throw new ServiceError('unavailable', message, { detail: { reason }, cause: error })
   }
 }
 
+/** Whoever stops reading it does not end it: see `readRest`. */
 function bodyOf(c: AppContext) {
   const { body, signal } = c.req.raw
   if (body === null) throw new ServiceError('invalid', 'The request has no body.')
-  return { epoch: numberOf(c, 'epoch'), body: body as unknown as AsyncIterable<Uint8Array>, signal }
+  const chunks = (body as unknown as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]()
+  const kept = { [Symbol.asyncIterator]: () => ({ next: () => chunks.next() }) }
+  return { epoch: numberOf(c, 'epoch'), body: kept as AsyncIterable<Uint8Array>, signal, chunks }
+}
+
+/** What a home sends within seconds. */
+const restBytesMax = 256 * 1024 * 1024
+const restMsMax = 4_000
+
+/** A home that still sends its objects would not get the answer, and would take this server for one that is silent. */
+async function readRest({ chunks }: Pick<ReturnType<typeof bodyOf>, 'chunks'>, kept: Promise<void>): Promise<void> {
+  try {
+    await kept
+  } catch (error) {
+    const until = performance.now() + restMsMax
+    for (let bytes = 0; bytes < restBytesMax && performance.now() < until;) {
+      const { done, value } = await chunks.next().catch(leftMeanwhile)
+      if (done === true) break
+      bytes += value.length
+    }
+    throw error
+  }
+}
+
+/** The home is gone, and nobody gets the answer. */
+function leftMeanwhile(): { done: true; value: undefined } {
+  return { done: true, value: undefined }
 }
 
 export function numberOf(c: AppContext, name: string): number {
