@@ -14,6 +14,7 @@ let fleet: Fleet
 let ada: FleetServer
 let bob: FleetServer
 let project: TestProjectOfFleet
+let logOfBob: Promise<string>
 
 beforeAll(async () => {
   fleet = await makeFleet(['ada', 'bob'], { SVC_REPLICA: 'none', SVC_BALANCE_HOMES: 'off' })
@@ -24,7 +25,9 @@ beforeAll(async () => {
   await project.git('add', 'large')
   await project.git('commit', '-q', '-m', 'large')
   expect(await project.push(ada, 'HEAD', 'main')).toMatchObject({ code: 0 })
-  expect((await bob.boot()).url).not.toBeNull()
+  const booted = await bob.boot()
+  expect(booted.url).not.toBeNull()
+  logOfBob = booted.errors()
 })
 afterAll(() => fleet.close())
 
@@ -122,4 +125,21 @@ test('a move whose source sends nothing says so in words of its own', async () =
     await until('the reason', async () => (await project.lastMove()).waits_for === reason)
     await cancel()
   })
+})
+
+test('the log of the target names a move that ended while it copied, and its phase', async () => {
+  await withGitOfAda(
+    () => new Promise<Response>(() => {}),
+    async () => {
+      await project.move(ada, bob)
+      await until('bob copies', async () => (await coming()).length > 0)
+      await cancel()
+    },
+  )
+  const [last] = await fleet.query<{ move_id: string }>('select move_id from project_moves order by requested_at desc')
+  await bob.kill('SIGTERM')
+  const lines = (await logOfBob).split('\n').filter((line) => line.includes('a move ended while it was copied'))
+  expect(lines.map((line) => JSON.parse(line) as object)).toContainEqual(
+    expect.objectContaining({ move_id: last!.move_id, project_id: project.id, phase: 'copying' }),
+  )
 })

@@ -40,7 +40,8 @@ export async function undoLate(deps: EndDeps, move: MoveRow): Promise<void> {
   const age = await ageOf(deps.db, move)
   const { from_server: from, to_server: to } = move
   if (move.phase === 'frozen' && age.phase > frozenSecondsMax) {
-    const error = `${to} did not take the project within ${frozenSecondsMax} seconds.`
+    // Which of the two was paused or silent is not known.
+    const error = `The project did not get from ${from} to ${to} within ${frozenSecondsMax} seconds.`
     await undoMove(deps, move, { error, again: true })
   } else if (move.phase === 'copying' && age.progress > silentSecondsMax)
     await undoMove(deps, move, { error: move.waits_for ?? `${from} and ${to} made no progress.`, again: false })

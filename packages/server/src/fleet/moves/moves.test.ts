@@ -198,6 +198,7 @@ test('a frozen project whose target does not come back opens again where it is',
   await restart(bob, 'move.before_switch=kill@1')
   await project.move(ada, bob)
   await until('bob has ended', async () => !(await isUp(bob)))
+  const errors = new Set<string | null>()
   // As if that time had passed, three times.
   await until('the move has failed', async () => {
     await fleet.query(
@@ -205,9 +206,12 @@ test('a frozen project whose target does not come back opens again where it is',
       progress_at = now() - interval '1 hour' where project_id = $1 and ended_at is null`,
       [project.id],
     )
-    return (await project.lastMove()).phase === 'failed'
+    const { phase, error } = await project.lastMove()
+    errors.add(error)
+    return phase === 'failed'
   })
   expect(await project.ended()).toMatchObject({ phase: 'failed', home: 'ada', home_state: 'open' })
+  expect([...errors]).toContain('The project did not get from ada to bob within 45 seconds.')
   await boot(bob)
   await expectWhole(project, ada, refs)
 })

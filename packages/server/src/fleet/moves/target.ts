@@ -94,15 +94,20 @@ function whileActive<T>(
     else await noteBrought(deps, now)
   }
   const lookAgain = (error: unknown) => deps.log.debug({ err: error }, 'failed to read a move; it is read again')
+  const leave = () => {
+    const { move_id, project_id, phase } = move
+    deps.log.info({ move_id, project_id, phase }, 'a move ended while it was copied to this server')
+    return null
+  }
   return withRoom(deps, move.project_id, async () => {
     // The room may be removed already.
     await look()
-    if (ended.signal.aborted) return null
+    if (ended.signal.aborted) return leave()
     const looking = setInterval(() => void look().catch(lookAgain), lookEveryMs)
     try {
       return await work(AbortSignal.any([signal, ended.signal]))
     } catch (error) {
-      if (ended.signal.aborted) return null
+      if (ended.signal.aborted) return leave()
       throw error
     } finally {
       clearInterval(looking)
