@@ -156,7 +156,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the projects without a current copy of their repository, or with one that cannot be written
+         * List the projects whose repository has no usable copy elsewhere
          * @description With several servers, another server keeps a copy of each repository. Only owners of the instance may read this.
          */
         get: operations["listUncopiedProjects"];

@@ -204,7 +204,7 @@ export const takeOverServerRoute = route.post('user', '/v1/servers/:serverName/t
 
 export const listUncopiedRoute = route.get('user', '/v1/copies', {
   name: 'listUncopiedProjects',
-  summary: 'List the projects without a current copy of their repository, or with one that cannot be written',
+  summary: 'List the projects whose repository has no usable copy elsewhere',
   description:
     'With several servers, another server keeps a copy of each repository. Only owners of the instance may read this.',
   ...wholeList('projects', 'project_id'),
