@@ -57,10 +57,10 @@ test('a first backup needs no ceremony, and the next one comes after the time th
 
 test('a scheduled backup into a folder that has vanished is refused, and the doctor, the page and the metrics show it', async () => {
   await rename(join(dir, 'disk'), join(dir, 'unmounted'))
-  await until('the refusal', async () => (await metric('svc_backup_failed')) === 1)
-  expect(existsSync(join(dir, 'disk'))).toBe(false)
   const refusal = `${place} has no backups any more; the last one that this server knows there is`
-  expect(server.output).toContain(refusal)
+  // The failure is recorded before the log says it.
+  await until('the refusal', async () => server.output.includes(refusal) && (await metric('svc_backup_failed')) === 1)
+  expect(existsSync(join(dir, 'disk'))).toBe(false)
   const finding = { name: 'backups', state: 'missing', mend: expect.stringContaining(refusal) }
   const doctor = await selfHost(['doctor', '--json'])
   expect(backupsIn(JSON.parse(doctor.stdout) as Parameters<typeof backupsIn>[0])).toMatchObject(finding)
