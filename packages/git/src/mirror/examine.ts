@@ -18,10 +18,16 @@ export async function whyUnreadable(dir: string, options: CallOptions = {}): Pro
 
 /** What git finds missing between refs and objects, without reading the content of files. */
 export async function missingLinks(dir: string, options: CallOptions = {}): Promise<string[]> {
-  // 1 to 15: a sum of kinds of damage. 128: a ref or the repository itself cannot be read.
-  const accept = [...Array.from({ length: 16 }, (_, code) => code), 128]
+  // 1 to 63: a sum of kinds of damage. 128: a ref or the repository itself cannot be read.
+  const accept = [...Array.from({ length: 64 }, (_, code) => code), 128]
+  // These only repeat what is in packs, and git does without them.
+  const config: [string, string][] = [
+    ['core.commitGraph', 'false'],
+    ['core.multiPackIndex', 'false'],
+  ]
   const args = ['fsck', '--connectivity-only', '--no-dangling', '--no-progress']
-  const found = await git(dir, args, { ...options, lane: 'network', accept, bytesMax: outputBytesMax, overflow: 'cut' })
+  const limits = { bytesMax: outputBytesMax, overflow: 'cut' } as const
+  const found = await git(dir, args, { ...options, ...limits, lane: 'network', accept, config })
   if (found.code === 0 && !found.cut) return []
   const lines = `${found.stdout.toString()}\n${found.stderr}`.split('\n').filter((line) => line.trim() !== '')
   return lines.length === 0 ? [`git fsck ended with exit code ${found.code}`] : lines.slice(0, linesMax)
