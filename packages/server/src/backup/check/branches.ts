@@ -1,7 +1,7 @@
 /** Branches and commits that rows of a managed project need, and that its repository has lost. */
-import { listAllRefs, missingObjects, notContained } from '@svc/git'
+import { listAllRefs, missingObjects } from '@svc/git'
 import type { Checked, Found } from './repository.ts'
-import { lastSeenDefault, type MergedCommit, mergedCommits, openChangeRequests } from './store.ts'
+import { lastSeenDefault, openChangeRequests } from './store.ts'
 
 const headsPrefix = 'refs/heads/'
 
@@ -21,11 +21,6 @@ export async function lostBranches(checked: Checked): Promise<Found[]> {
   const open = await openChangeRequests(db, project_id)
   for (const { number, base_ref, head_ref } of open)
     for (const branch of [base_ref, head_ref]) need(branch, `The open #${number} needs it.`)
-  for (const [base, merged] of await mergedIntoMissing(checked, tips)) {
-    const numbers = merged.map(({ number }) => `#${number}`).join(', ')
-    const [verb, what] = merged.length === 1 ? ['is', 'the merge'] : ['are', 'these merges']
-    need(base, `${numbers} ${verb} merged into it, and no branch contains ${what}.`)
-  }
   const branches = [...needed].map(([branch, whys]) => ({
     kind: 'missing_branch',
     says: `${slug}: the branch ${branch} is missing. ${whys.join(' ')}`,
@@ -39,21 +34,4 @@ export async function lostBranches(checked: Checked): Promise<Found[]> {
     return [{ kind: 'lost_head', says }]
   })
   return [...branches, ...commits]
-}
-
-/** Merges whose branch is gone and that no other branch contains, by that branch. */
-async function mergedIntoMissing(
-  { db, project, repo }: Checked,
-  tips: Map<string, string>,
-): Promise<Map<string, MergedCommit[]>> {
-  const merged = (await mergedCommits(db, project.project_id)).filter(({ base }) => !tips.has(base))
-  if (merged.length === 0) return new Map()
-  const shas = [...new Set(merged.map(({ sha }) => sha))]
-  const gone = new Set(await missingObjects(repo, shas))
-  const here = shas.filter((sha) => !gone.has(sha))
-  const outside = new Set(await notContained(repo.dir, here, [...tips.values()]))
-  return Map.groupBy(
-    merged.filter(({ sha }) => outside.has(sha)),
-    ({ base }) => base,
-  )
 }

@@ -56,6 +56,7 @@ test('finds damaged content in packs, their indexes and loose objects', async ()
   await writeFile(loose, intact)
 
   await gitText(at.repo, 'repack', '-a', '-d', '--quiet')
+  await gitText(at.repo, 'commit-graph', 'write', '--reachable')
   expect(await found(at)).toEqual([])
   for (const ending of ['.pack', '.idx']) {
     const name = (await readdir(join(objects, 'pack'))).find((each) => each.endsWith(ending))!
@@ -67,6 +68,8 @@ test('finds damaged content in packs, their indexes and loose objects', async ()
     expect(await found(at)).toEqual([broken(at, `its files are damaged: ${path}: it differs from its checksum`)])
     await writeFile(path, whole)
   }
+  // git does without it.
+  await flip(join(objects, 'info/commit-graph'), 40)
   expect(await found(at)).toEqual([])
 })
 
@@ -112,17 +115,13 @@ test('finds lost branches and commits that change requests need', async () => {
   for (const branch of ['landed', 'closed']) await remove(branch)
   expect(await found(at)).toEqual([])
   await remove('release')
-  expect(await found(at)).toEqual([missing('release', '#1 is merged into it, and no branch contains the merge.')])
+  expect(await found(at)).toEqual([])
   await restore('release')
   await remove('main')
   const [main] = [missing('main', 'It is the default branch, last seen at ' + tip.main + '. The open #2 needs it.')]
   expect(await found(at)).toEqual([main!])
   for (const branch of ['release', 'open']) await remove(branch)
-  expect((await found(at)).map(([, says]) => says)).toEqual([
-    main![1]!,
-    missing('open', 'The open #2 needs it.')[1]!,
-    missing('release', '#1 is merged into it, and no branch contains the merge.')[1]!,
-  ])
+  expect((await found(at)).map(([, says]) => says)).toEqual([main![1]!, missing('open', 'The open #2 needs it.')[1]!])
   await restore('main')
   await restore('release')
   await gitText(at.repo, 'gc', '--prune=now', '--quiet')

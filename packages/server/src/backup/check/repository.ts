@@ -114,7 +114,7 @@ async function merges({ db, project, repo }: Checked): Promise<Found[]> {
   const present = merged.filter(({ sha }) => !gone.has(sha))
   for (const [base, of] of Map.groupBy(present, (one) => one.base)) {
     const tip = tips.get(`refs/heads/${base}`)
-    // branches.ts reports a branch that is gone.
+    // One that was deleted tells nothing; branches.ts reports those that are needed.
     if (tip === undefined) continue
     const shas = [...new Set(of.map(({ sha }) => sha))]
     const outside = new Set(await notContained(repo.dir, shas, [tip]))
