@@ -6,6 +6,7 @@ import type { Config } from '../config.ts'
 import { migrate } from '../db/migrate.ts'
 import { openDatabase } from '../db/pool.ts'
 import { makeLog } from '../log.ts'
+import { waitFromNow } from '../retention/deletion-clock.ts'
 import { deleteHeld, readHeld } from './hold/store.ts'
 import { reachData } from './reach-data.ts'
 
@@ -29,6 +30,7 @@ export async function resume(config: Config): Promise<ResumeReport> {
           ),
           before: held,
         })
+        await waitFromNow(trx)
         return { resumed: true, held }
       })
     } finally {

@@ -103,9 +103,16 @@ export async function examineHold(db: DbOrTransaction): Promise<Finding | null> 
 export async function examineDeletions(db: DbOrTransaction, now: Date): Promise<Finding | null> {
   const time = await deletionTime(db)
   if (time?.waits_until == null || Date.parse(time.waits_until) <= now.getTime()) return null
+  const waits = `nothing is deleted for its age until ${time.waits_until}`
+  if (time.jumped_from === null)
+    return weak(
+      'deletions',
+      `${waits}, a day after svc self-host resume`,
+      'Restore deleted projects that you want back.',
+    )
   return weak(
     'deletions',
-    `the clock is more than a week from ${time.jumped_from}, when a server last ran: nothing is deleted for its age until ${time.waits_until}`,
+    `the clock is more than a week from ${time.jumped_from}, when a server last ran: ${waits}`,
     'If the clock of this machine is wrong, set it now. If it is right, there is nothing to do.',
   )
 }

@@ -26,6 +26,15 @@ export async function noteTime(db: DbOrTransaction): Promise<DeletionTime & { ha
   return rows[0]!
 }
 
+/** As after a jump, whatever the time since. Returns until when deletions wait. */
+export async function beginWait(db: DbOrTransaction): Promise<string> {
+  const { rows } = await sql<{ waits_until: string }>`
+    insert into deletion_clock (seen_at, waits_until) values (now(), now() + make_interval(days => ${waitDays}))
+    on conflict (singleton) do update set seen_at = excluded.seen_at, jumped_from = null, waits_until = excluded.waits_until
+    returning waits_until`.execute(db)
+  return rows[0]!.waits_until
+}
+
 /** Null: no server of this version ran. */
 export function deletionTime(db: DbOrTransaction): Promise<DeletionTime | null> {
   return findRow(db, 'deletion_clock', {})

@@ -1,9 +1,10 @@
 /** A clock that is far ahead, or a copy of an old backup, deletes nothing at once. */
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setSystemTime, test } from 'bun:test'
 import { sql } from 'kysely'
 import { examineService } from '../doctor/examine-service.ts'
 import { jobs } from '../scheduler/jobs.ts'
 import { makeTestApp, type TestApp } from '../testing.ts'
+import { waitFromNow } from './deletion-clock.ts'
 import { deletionTime } from './deletion-clock-store.ts'
 
 let app: TestApp
@@ -82,4 +83,26 @@ test('a day later, and after a shorter time without a server, it is deleted', as
   expect(await oldEvents()).toBe(0)
   expect((await app.request('POST', `/v1/projects/${projectId}/restore`)).status).toBe(404)
   expect(await deletions()).toBeNull()
+})
+
+test('a restored installation keeps for a day what is due when it is resumed', async () => {
+  const { body } = await app.request<{ project_id: string }>('POST', '/v1/projects', { body: { name: 'restored' } })
+  projectId = body.project_id
+  await ageProject()
+  await app.deps.db.transaction().execute(waitFromNow)
+  await runJobs()
+  expect(await deletions()).toMatchObject({ says: expect.stringContaining('a day after svc self-host resume') })
+  expect((await app.request('POST', `/v1/projects/${projectId}/restore`)).status).toBe(200)
+})
+
+test('a server whose clock differs from that of the database purges nothing', async () => {
+  await sql`update deletion_clock set waits_until = null`.execute(app.deps.db)
+  await app.request('DELETE', `/v1/projects/${projectId}`)
+  setSystemTime(new Date(Date.now() + 40 * 86_400_000))
+  try {
+    await runJobs()
+  } finally {
+    setSystemTime()
+  }
+  expect((await app.request('POST', `/v1/projects/${projectId}/restore`)).status).toBe(200)
 })

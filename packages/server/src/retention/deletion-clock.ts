@@ -1,33 +1,48 @@
 /** Whether data may be deleted for its age: not when the clock is far from when a server last ran. */
+import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import { keepDeletedUntil } from '../projects/store.ts'
-import { type DeletionTime, noteTime } from './deletion-clock-store.ts'
+import { beginWait, type DeletionTime, noteTime } from './deletion-clock-store.ts'
 
 const noteEveryMs = 60_000
+/** The clock of a server that differs from the database's by more is wrong. */
+const differenceMsMax = 3_600_000
+
+/** A restored installation begins to act: what was due by age since its backup stays for a day. */
+export async function waitFromNow(db: DbOrTransaction): Promise<void> {
+  await keepDeletedUntil(db, await beginWait(db))
+}
+
+interface Noted {
+  at: number
+  time: DeletionTime
+  /** This server's clock differs from the database's. */
+  isWrong: boolean
+}
 
 export class DeletionClock {
   readonly #deps: Pick<Deps, 'db' | 'log'>
-  #noted: { at: number; time: DeletionTime } | null = null
+  #noted: Noted | null = null
 
   constructor(deps: Pick<Deps, 'db' | 'log'>) {
     this.#deps = deps
   }
 
-  /** Until when nothing is deleted for its age. Null: now it may be. */
-  async waitsUntil(): Promise<Date | null> {
-    const { waits_until } = (await this.#time()).time
-    const until = waits_until === null ? 0 : Date.parse(waits_until)
-    return until > Date.now() ? new Date(until) : null
+  /** Whether data may be deleted for its age now. */
+  async isSure(): Promise<boolean> {
+    const { isWrong, time } = await this.#note()
+    return !isWrong && (time.waits_until === null || Date.parse(time.waits_until) <= Date.now())
   }
 
   /** A job that deletes for age. */
   unlessWaiting(run: (signal: AbortSignal) => Promise<void>): (signal: AbortSignal) => Promise<void> {
     return async (signal) => {
-      if ((await this.waitsUntil()) === null) await run(signal)
+      this.#noted = null
+      if (await this.isSure()) await run(signal)
     }
   }
 
-  async #time(): Promise<{ at: number; time: DeletionTime }> {
+  async #note(): Promise<Noted> {
     const now = Date.now()
     // Also when this machine's clock was set back.
     if (this.#noted !== null && Math.abs(now - this.#noted.at) < noteEveryMs) return this.#noted
@@ -41,6 +56,7 @@ export class DeletionClock {
         { last_ran_at: time.jumped_from, waits_until: time.waits_until },
         'the clock is more than a week from when a server last ran; nothing is deleted for its age for a day',
       )
-    return (this.#noted = { at: now, time })
+    const isWrong = Math.abs(Date.now() - Date.parse(time.seen_at)) > differenceMsMax
+    return (this.#noted = { at: now, time, isWrong })
   }
 }

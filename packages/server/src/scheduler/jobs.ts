@@ -135,9 +135,7 @@ function jobsOfSessions(deps: Deps, clock: DeletionClock): Job[] {
       wakeOn: ['projects'],
       idleMs: 60_000,
       async run(signal) {
-        // It keeps projects that would be due.
-        await clock.waitsUntil()
-        return endDeletedProjects(deps, signal)
+        return endDeletedProjects(deps, signal, { mayPurge: await clock.isSure() })
       },
     },
   ]

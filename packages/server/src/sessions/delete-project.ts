@@ -121,8 +121,13 @@ export async function purgeProject(
 }
 
 /** A job: stops sessions that an interrupted deletion left running, and purges projects that are due. `again` after either. */
-export async function endDeletedProjects(deps: Deps, signal: AbortSignal): Promise<'again' | null> {
+export async function endDeletedProjects(
+  deps: Deps,
+  signal: AbortSignal,
+  { mayPurge = true }: { mayPurge?: boolean } = {},
+): Promise<'again' | null> {
   const stopped = await stopAll(deps, {})
+  if (!mayPurge) return stopped > 0 ? 'again' : null
   const dueBy = deps.now()
   const due = await projectsToPurge(deps.db, { now: dueBy, home: deps.home, limit: purgesMax })
   for (const project of due) {
