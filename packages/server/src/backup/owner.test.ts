@@ -36,6 +36,7 @@ asRoot('a backup by root belongs to the owner of the data folder, or of a place 
   const made = join(dir, 'made/place')
   await back(made)
   expect(await ownersIn(join(dir, 'made'))).toEqual([user])
+  await back(join(keys, 'one.tar'))
   expect(await ownersIn(keys)).toEqual([user])
   expect((await stat(join(dataDir, 'backup-places.json'))).uid).toBe(user)
 

@@ -6,6 +6,7 @@ import { invariant } from '@svc/contract/errors'
 import '../../../failpoint.ts'
 import { lockFile } from '../../../startup/folder-lock.ts'
 import { AbsentFileError, type Chunks, type ListedFile, type Place, PlaceError, type PlaceLock } from '../place.ts'
+import { inheritOwner } from '../inherit-owner.ts'
 import { sync } from '../write-file.ts'
 import { type Entry, type Index, readIndex } from './entries.ts'
 import { TarWriter } from './write-tar.ts'
@@ -59,6 +60,7 @@ export class TarPlace implements Place {
     await failpoint('backup.before_rename')
     if (!(await this.isEmpty()))
       throw new PlaceError(`${this.address} was made meanwhile by another program. Back up under another name.`)
+    await inheritOwner(this.#unfinished)
     await rename(this.#unfinished, this.address).catch(this.#unwritable)
     await sync(dirname(this.address)).catch(this.#unwritable)
     await this.#close()
