@@ -33,12 +33,12 @@ export async function missingLinks(dir: string, options: CallOptions = {}): Prom
   return lines.length === 0 ? [`git fsck ended with exit code ${found.code}`] : lines.slice(0, linesMax)
 }
 
-/** Those of these commits, all of which are here, that the history of none of the tips contains. */
-export async function notContained(dir: string, shas: Sha[], tips: Sha[], options: CallOptions = {}): Promise<Sha[]> {
+/** Those of these commits, all of which are here, that the history of the tip does not contain. */
+export async function notContained(dir: string, shas: Sha[], tip: Sha, options: CallOptions = {}): Promise<Sha[]> {
   if (shas.length === 0) return []
   const walked = await git(dir, ['rev-list', '--stdin'], {
     ...options,
-    input: [...shas.map(requireSha), ...tips.map((tip) => `^${requireSha(tip)}`), ''].join('\n'),
+    input: [...shas.map(requireSha), `^${requireSha(tip)}`, ''].join('\n'),
     lane: 'network',
   })
   const outside = new Set(walked.stdout.toString().split('\n'))

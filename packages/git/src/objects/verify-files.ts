@@ -33,7 +33,7 @@ export function readChecksummed(
 }
 
 /**
- * What is wrong with at most `max` of the files: packs and their indexes by their checksums, loose objects by their ids.
+ * Names at most `max` damaged files: compares packs and their indexes with their checksums, and loose objects with their ids.
  * Reads each file once and no object of a pack, which takes a sixth of the time of a full git fsck.
  */
 export async function damagedFiles(dir: string, max: number): Promise<string[]> {

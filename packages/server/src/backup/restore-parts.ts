@@ -86,7 +86,7 @@ function ofHome(one: Manifest['missing'][number], others: Opened[]): Manifest['m
 interface Dated {
   /** Earliest first. */
   past: string[]
-  /** Of a clock that was ahead. */
+  /** A clock that was ahead dated them. */
   ahead: string[]
 }
 

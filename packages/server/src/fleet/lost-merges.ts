@@ -42,7 +42,7 @@ async function outsideOf(dir: string, shas: string[], tip: string | undefined): 
   if (tip === undefined) return shas
   const broken = new Set(await incompleteCommits(dir, shas))
   const whole = shas.filter((sha) => !broken.has(sha))
-  return [...broken, ...(await notContained(dir, whole, [tip]))]
+  return [...broken, ...(await notContained(dir, whole, tip))]
 }
 
 function missingIn(dir: string, shas: string[]): Promise<string[]> {

@@ -144,7 +144,7 @@ test('answers 503 when PostgreSQL ends the request, which waits for another tran
   served = buildApp(app.deps)
   try {
     await withClient(config.databaseUrl!, async (other) => {
-      // Of the two, PostgreSQL ends the one that looks for a deadlock first.
+      // PostgreSQL ends the transaction that looks for a deadlock first.
       await other.query(`set deadlock_timeout = '60s'`)
       await other.query('begin')
       await other.query('select pg_advisory_xact_lock(7, 2)')

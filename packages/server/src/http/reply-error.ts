@@ -95,7 +95,7 @@ function isAbortedGit(error: unknown): boolean {
   return error instanceof GitError && error.failure === 'aborted'
 }
 
-/** What the caller can be told of an error; null for a bug of the service. */
+/** The caller may read this of the error. Null: it is a bug of the service. */
 export function asRefusal(error: unknown, method: string, deps: Pick<Deps, 'config' | 'disk'>): ServiceError | null {
   if (error instanceof ServiceError) return error
   if (isDatabaseUnavailable(error))

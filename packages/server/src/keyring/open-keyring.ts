@@ -37,8 +37,8 @@ export async function openKeyring(deps: KeyDeps & Pick<Deps, 'log'>): Promise<Se
 async function rewriteMasterKey({ db, config, log }: KeyDeps & Pick<Deps, 'log'>, masterKey: Buffer): Promise<boolean> {
   const file = config.masterKeyFile
   // Another server may have changed the key since.
-  const accepted = await listRows(db, 'root_keys', { master_key_id: keyId(masterKey) }, 'position')
-  if (accepted.length === 0 || (await readMasterKey(file)) !== null) return false
+  const accepted = await findRow(db, 'root_keys', { master_key_id: keyId(masterKey) })
+  if (accepted === null || (await readMasterKey(file)) !== null) return false
   await writeMasterKey(file, masterKey, null)
   log.warn({ file }, 'the file of the master key was gone; it was written again')
   return true

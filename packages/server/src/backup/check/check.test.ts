@@ -19,7 +19,7 @@ afterAll(() => app.close())
 
 const makeProject = async () => testProject(app, await app.managedProject({ 'a.txt': 'a\n' }))
 
-/** Of this project, as kind and text. */
+/** The check finds these in this project, as kind and text. */
 async function found({ project }: Pick<TestProject, 'project'>): Promise<string[][]> {
   const { config, serverName } = app.deps
   const { disagreements } = await check({ ...config, serverName }, () => {})
@@ -62,7 +62,7 @@ test('finds damaged content in packs, their indexes and loose objects', async ()
     const name = (await readdir(join(objects, 'pack'))).find((each) => each.endsWith(ending))!
     const path = join(objects, 'pack', name)
     const whole = await readFile(path)
-    // Of an index, the checksums of objects, which follow 1032 bytes and the ids, and which git does not read here.
+    // In an index, the checksums of objects follow 1032 bytes and the ids. git does not read them here.
     const objectsIn = (whole.length - 1072) / 28
     await flip(path, ending === '.pack' ? Math.floor(whole.length / 2) : 1032 + 20 * objectsIn)
     expect(await found(at)).toEqual([broken(at, `its files are damaged: ${path}: it differs from its checksum`)])

@@ -52,7 +52,7 @@ export async function checkRepository(
   return { isThere: true, found: of([...damage, ...rest]) }
 }
 
-/** What the rows say of a repository that git can read as a whole. */
+/** Compares a repository that git can read as a whole with its rows. */
 async function besideDamage(checked: Checked, damage: Found[]): Promise<Found[]> {
   const { managed } = checked.project
   try {
@@ -117,7 +117,7 @@ async function merges({ db, project, repo }: Checked): Promise<Found[]> {
     // One that was deleted tells nothing; branches.ts reports those that are needed.
     if (tip === undefined) continue
     const shas = [...new Set(of.map(({ sha }) => sha))]
-    const outside = new Set(await notContained(repo.dir, shas, [tip]))
+    const outside = new Set(await notContained(repo.dir, shas, tip))
     const numbers = of.flatMap(({ number, sha }) => (outside.has(sha) ? [`#${number}`] : []))
     if (numbers.length > 0)
       found.push({

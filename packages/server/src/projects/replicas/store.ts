@@ -136,7 +136,7 @@ export async function clearCopyFailure(db: DbOrTransaction, projectId: string): 
   await sql`delete from copy_failures where project_id = ${projectId}`.execute(db)
 }
 
-/** Of a home that no copies are expected of any more. */
+/** Nothing expects copies of such a home any more. */
 export async function clearFailuresAt(db: DbOrTransaction, home: string): Promise<void> {
   await sql`delete from copy_failures f using projects p where p.project_id = f.project_id and p.home = ${home}`.execute(
     db,
