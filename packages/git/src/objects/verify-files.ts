@@ -11,7 +11,10 @@ import { packFiles } from './open-packs.ts'
 
 const readBytes = 1024 ** 2
 
-/** Packs and their indexes end with a checksum. `isIntact` says whether it fits, once all chunks are read. */
+/**
+ * Packs and their indexes end with a checksum. `isIntact` says whether it fits, once all chunks are read. A chunk is
+ * overwritten when the next one is asked for. The file is closed at the end.
+ */
 export function readChecksummed(
   file: FileHandle,
   format: ObjectFormat,
@@ -21,15 +24,28 @@ export function readChecksummed(
   async function* read(): AsyncGenerator<Uint8Array> {
     const checked = (await file.stat()).size - hash.copy().digest().length
     let done = 0
-    for await (const chunk of file.createReadStream({ highWaterMark: readBytes }) as AsyncIterable<Buffer>) {
+    for await (const chunk of readInto(Buffer.allocUnsafeSlow(readBytes), file)) {
       const content = chunk.subarray(0, Math.max(0, checked - done))
       hash.update(content)
-      if (content.length < chunk.length) checksum.push(chunk.subarray(content.length))
+      if (content.length < chunk.length) checksum.push(Buffer.from(chunk.subarray(content.length)))
       done += chunk.length
       yield chunk
     }
   }
   return { chunks: read(), isIntact: () => Buffer.concat(checksum).equals(hash.digest()) }
+}
+
+/** A stream of the file takes new memory for each chunk, which costs the kernel more than to read it. */
+async function* readInto(buffer: Buffer, file: FileHandle): AsyncGenerator<Buffer> {
+  try {
+    for (;;) {
+      const { bytesRead } = await file.read(buffer, 0, buffer.length, null)
+      if (bytesRead === 0) return
+      yield buffer.subarray(0, bytesRead)
+    }
+  } finally {
+    await file.close()
+  }
 }
 
 /**

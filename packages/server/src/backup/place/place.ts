@@ -19,7 +19,7 @@ export interface Place {
   list(folder: string): Promise<ListedFile[]>
   /** Throws `AbsentFileError` instead of the first bytes. */
   read(name: string): Chunks
-  /** Returns once the file is durable under its name. If this fails or the process dies, there is no such file. */
+  /** Returns once the file is durable under its name. If this fails or the process dies, there is no such file. A chunk may be overwritten once the next one is asked for. */
   write(name: string, chunks: Chunks): Promise<void>
   remove(names: string[]): Promise<void>
   /** Follows the last write of a backup. Absent where each write was. */

@@ -3,16 +3,14 @@ import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { handledElsewhere } from '../../deadline.ts'
 import { inheritOwner, inheritOwners } from './inherit-owner.ts'
+import { directBytes, NewFile } from './new-file.ts'
+import type { Chunks } from './place.ts'
 
 /** The end of the name of a file while it is written. */
 export const partialSuffix = '.partial'
 
-const writeBytes = 1024 ** 2
-/** The disk is never farther behind: with gigabytes to write, each small write of other processes would wait for a part of them. */
-export const syncBytes = 16 * 1024 ** 2
-
 /** Returns once the file is on the disk under its name. */
-export async function writeFileWhole(path: string, chunks: AsyncIterable<Uint8Array> | string): Promise<void> {
+export async function writeFileWhole(path: string, chunks: Chunks | string): Promise<void> {
   const folder = dirname(path)
   await inheritOwners(folder, await mkdir(folder, { recursive: true, mode: 0o700 }))
   const partial = `${path}${partialSuffix}`
@@ -28,23 +26,18 @@ export async function writeFileWhole(path: string, chunks: AsyncIterable<Uint8Ar
 }
 
 /** Writes a chunk while the next one is read. */
-async function writeSynced(path: string, chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<void> {
-  const file = await open(path, 'w', 0o600)
-  let [writing, syncing, behind] = [Promise.resolve(), Promise.resolve(), 0]
+async function writeSynced(path: string, chunks: Iterable<Uint8Array> | Chunks): Promise<void> {
+  const file = await NewFile.open(path)
+  let writing = Promise.resolve()
   try {
     for await (const chunk of chunks) {
       await writing
-      writing = awaitedLater(file.writeFile(chunk))
-      behind += chunk.length
-      if (behind < syncBytes) continue
-      await syncing
-      syncing = awaitedLater(file.datasync())
-      behind = 0
+      writing = awaitedLater(file.write(chunk))
     }
-    await Promise.all([writing, syncing])
+    await writing
     await file.sync()
   } finally {
-    await Promise.allSettled([writing, syncing])
+    await Promise.allSettled([writing])
     await file.close()
   }
 }
@@ -54,22 +47,25 @@ function awaitedLater(work: Promise<void>): Promise<void> {
   return work
 }
 
-/** git and sockets give small chunks, and each write is a task of its own. */
-async function* gathered(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-  let waiting: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of chunks) {
-    waiting.push(chunk)
-    bytes += chunk.length
-    if (bytes < writeBytes) continue
-    yield joined(waiting)
-    waiting = []
-    bytes = 0
-  }
-  yield joined(waiting)
+/**
+ * Gives two buffers in turn: one is filled while the other is written. git and sockets give small chunks, each write is a
+ * task of its own, and new memory for each of them would cost more than the copy.
+ */
+async function* gathered(chunks: Chunks): AsyncIterable<Uint8Array> {
+  let buffer = new Uint8Array(directBytes)
+  let [other, filled]: [Uint8Array<ArrayBuffer> | null, number] = [null, 0]
+  for await (const chunk of chunks)
+    for (let from = 0; from < chunk.length;) {
+      const part = chunk.subarray(from, from + buffer.length - filled)
+      buffer.set(part, filled)
+      from += part.length
+      filled += part.length
+      if (filled < buffer.length) continue
+      yield buffer
+      ;[buffer, other, filled] = [other ?? new Uint8Array(directBytes), buffer, 0]
+    }
+  yield buffer.subarray(0, filled)
 }
-
-const joined = (chunks: Uint8Array[]) => (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
 
 /** A rename survives a crash once the file and then its folder are synced. */
 export async function sync(path: string): Promise<void> {

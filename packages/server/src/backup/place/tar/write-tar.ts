@@ -2,7 +2,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { invariant } from '@svc/contract/errors'
 import type { Chunks } from '../place.ts'
-import { syncBytes } from '../write-file.ts'
+import { syncBytes } from '../new-file.ts'
 import { endBytes, headBytes, headOf, padded } from './entries.ts'
 
 type OnFailure = (error: NodeJS.ErrnoException) => never
