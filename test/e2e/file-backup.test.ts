@@ -34,6 +34,8 @@ beforeAll(async () => {
   await makeFirstCommit(server, project)
   await git(dir, 'clone', '--quiet', gatewayOf(server, { project_id: project }), clone)
   merged = await merge('work')
+  await git(clone, 'push', '--quiet', 'origin', 'HEAD:refs/heads/release')
+  await server.send('PATCH', `/v1/projects/${project}`, { default_branch: 'release' })
 })
 afterAll(async () => {
   await server?.end()
@@ -119,7 +121,7 @@ test('a saved key file encrypts a backup by hand, and a place with plain backups
   expect([again.code, again.stderr]).toEqual([0, expect.stringContaining(`${plain} has plain backups.`)])
 })
 
-test('the file is restored into an empty folder, with the merged work', async () => {
+test('the file is restored into an empty folder, with the merged work and the default branch', async () => {
   const env = await restored('plain', 'svc.tar')
   const copy = new Restored(join(dir, 'plain'))
   try {
@@ -131,6 +133,9 @@ test('the file is restored into an empty folder, with the merged work', async ()
       `/v1/projects/${project}/change-requests?status=merged`,
     )
     expect(found).toMatchObject([{ merge_commit_sha: merged }])
+    const cloned = join(dir, 'of-restored')
+    await git(dir, 'clone', '--quiet', gatewayOf(copy, { project_id: project }), cloned)
+    expect(await git(cloned, 'symbolic-ref', 'HEAD')).toBe('refs/heads/release')
   } finally {
     await copy.kill('SIGTERM')
   }

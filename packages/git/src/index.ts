@@ -48,6 +48,7 @@ export {
   openMirror,
   type FetchOutcome,
 } from './mirror/mirror.ts'
+export { followDefaultBranch, setHead } from './mirror/head.ts'
 export { tidyRepository } from './mirror/tidy.ts'
 export {
   type CopyManifest,
@@ -87,7 +88,6 @@ export {
   packUnpacked,
   readReplicaMark,
   removeReplicaMark,
-  setHead,
   type ReplicaMark,
   sweepReplica,
   tidyReplica,

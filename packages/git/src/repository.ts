@@ -48,6 +48,8 @@ export interface Repository {
   remote: Remote | null
   /** The owner's name: repositories of one group share a limit of concurrent git processes. */
   group?: string | undefined
+  /** The branch that HEAD follows where git clients see it. */
+  defaultBranch?: string | undefined
 }
 
 /** Options of every function that can wait. */

@@ -1,4 +1,4 @@
-import { access, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { access, mkdir, mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { LRUCache } from 'lru-cache'
 import { orIfAbsent } from '../process/absent.ts'
@@ -7,6 +7,7 @@ import { isDiskFull } from '../process/disk-full.ts'
 import { readDiskRefs } from '../refs/disk-refs.ts'
 import { type RunningFetch, takeProgress, trackFetch } from '../process/fetch-progress.ts'
 import { git, GitError } from '../process/git.ts'
+import { setHead } from './head.ts'
 import { hostMessages, overLimits } from '../remote/host-messages.ts'
 import { restoreKeptRefs } from '../refs/kept-refs.ts'
 import { withLock } from '../process/keyed-lock.ts'
@@ -158,12 +159,16 @@ export async function syncMirror(repo: Repository, options: CallOptions = {}): P
     const fetched: FetchOutcome = missing.length === 0 ? { kind: 'present' } : await fetchInto(repo, missing, options)
     if (fetched.kind !== 'present') return fetched
     await setBranches(repo, live.tips)
-    const head = await readFile(join(repo.dir, 'HEAD'), 'utf8')
-    if (live.head !== null && isBranchName(live.head) && head !== `ref: refs/heads/${live.head}\n`) {
-      await git(repo.dir, ['symbolic-ref', 'HEAD', `refs/heads/${live.head}`])
-    }
+    const head = headOf(repo, live)
+    if (head !== null && isBranchName(head)) await setHead(repo.dir, head)
     return { kind: 'present' }
   })
+}
+
+/** The host's own HEAD where the host lacks the branch: a clone without a checkout helps nobody. */
+function headOf({ defaultBranch }: Repository, live: { tips: Map<string, Sha>; head: string | null }): string | null {
+  const exists = defaultBranch !== undefined && (live.tips.size === 0 || live.tips.has(defaultBranch))
+  return exists ? defaultBranch : live.head
 }
 
 /** A branch at a commit that the store has needs no fetch, only its ref. */

@@ -19,7 +19,6 @@ import { putRefs } from '../refs/refs.ts'
 import { isRootRef, rootRefs } from '../refs/root-refs.ts'
 import { fetchRefspecs, makeBare, missingObjects } from './mirror.ts'
 import { packFiles } from '../objects/open-packs.ts'
-import { requireBranchName } from '../refs/branch-name.ts'
 import {
   isSha,
   requireSha,
@@ -317,10 +316,6 @@ export async function keepFromFolder(mirrorDir: string, from: string): Promise<v
     // They come back with the first fetch.
     await noteKeptRefs(mirrorDir, await notedKeptRefs(from))
   })
-}
-
-export async function setHead(dir: string, branch: string): Promise<void> {
-  await git(dir, ['symbolic-ref', 'HEAD', `refs/heads/${requireBranchName(branch)}`])
 }
 
 /** A pack that broke off fails in git, which checks its sum. */

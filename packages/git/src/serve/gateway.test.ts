@@ -41,7 +41,8 @@ async function setUp(
   const host = await serveHttpBackend(origin.dir)
   closing.push(host.close)
   const remote = { url: host.url, credential: null, allowProtocols: ['http'] }
-  const served = kind === 'managed' ? origin : await openMirror(join(temp.path, `m${mirrors++}.git`), remote)
+  const served: Repository =
+    kind === 'managed' ? { ...origin } : await openMirror(join(temp.path, `m${mirrors++}.git`), remote)
   const server = await serveGatewayOverHttp(served, gate, options)
   closing.push(server.close)
   const client = await makeClient()
@@ -74,6 +75,27 @@ describe.each(['managed', 'external'] as const)('a real git client with a reposi
     const next = await commit(setup.origin, 'main', { 'a.txt': 'next\n' })
     expect((await clone.run('-c', `protocol.version=${version}`, 'pull', '--quiet')).code).toBe(0)
     expect((await clone.run('rev-parse', 'HEAD')).out).toBe(next)
+  })
+
+  test.each(['0', '2'])('a clone checks out the default branch, whatever it was (version %s)', async (version) => {
+    const setup = await setUp(kind, anything, { allowDelete: true })
+    const head = async (name: string) => {
+      const done = await setup.client.run('-c', `protocol.version=${version}`, 'clone', '--quiet', setup.url, name)
+      expect(done).toMatchObject({ code: 0 })
+      return (await clientAt(join(setup.client.cwd, name)).run('symbolic-ref', 'HEAD')).out
+    }
+    expect(await head('before')).toBe('refs/heads/main')
+    setup.served.defaultBranch = 'work'
+    expect(await Promise.all(['a', 'b', 'c', 'd'].map(head))).toEqual(Array(4).fill('refs/heads/work'))
+    if (kind === 'external') await git(setup.origin.dir, ['config', 'receive.denyDeleteCurrent', 'ignore'])
+    const clone = clientAt(join(setup.client.cwd, 'a'))
+    expect(await clone.run('push', '--quiet', 'origin', '--delete', 'main')).toMatchObject({ code: 0 })
+    expect(await setup.origin.tip('main').catch(() => null)).toBeNull()
+    setup.served.defaultBranch = 'main'
+    if (kind === 'managed') return
+    // The host renamed it: a clone of its own choice is better than an empty one.
+    await git(setup.origin.dir, ['symbolic-ref', 'HEAD', 'refs/heads/work'])
+    expect(await head('after')).toBe('refs/heads/work')
   })
 
   test('serves shallow, partial and single-branch clones', async () => {

@@ -1,5 +1,6 @@
 import type { PushGate } from '../receive/gate.ts'
 import { LiveFlights } from '../refs/single-flight.ts'
+import { followDefaultBranch } from '../mirror/head.ts'
 import { syncMirror, type FetchOutcome } from '../mirror/mirror.ts'
 import type { Repository } from '../repository.ts'
 import { plain, serveGitRequest, type GitRequest, type ServeOptions } from './smart-http.ts'
@@ -20,8 +21,9 @@ export async function serveGateway(
   options: GatewayOptions = {},
 ): Promise<Response> {
   // Every fetch and push starts with this request, so the refs it shows are as recent as the request.
-  if (repo.remote && request.path === 'info/refs') {
-    const reason = await refresh(repo, repo.remote.url)
+  if (request.path === 'info/refs') {
+    await followDefaultBranch(repo)
+    const reason = repo.remote ? await refresh(repo, repo.remote.url) : null
     if (reason !== null && !options.staleOk) return plain(502, `The repository's git host cannot be reached: ${reason}`)
   }
   return serveGitRequest(repo, request, gate, options)

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeFleet } from './testing-fleet.ts'
+import { type FleetServer, makeFleet } from './testing-fleet.ts'
 import { countAsGone, FleetProject, takeOver } from './testing-work.ts'
 
-test('a take-over keeps commits that only rows name: those of a closed change request without its branch', async () => {
+test('a take-over keeps the default branch that was set, and commits that only rows name: those of a closed change request without its branch', async () => {
   const fleet = await makeFleet(['ada', 'bob'])
   const [ada, bob] = fleet.servers
   try {
@@ -13,6 +13,11 @@ test('a take-over keeps commits that only rows name: those of a closed change re
     const { cr_id } = await project.changeRequest(ada!, 'topic')
     await project.ask(ada!, 'POST', `/change-requests/${cr_id}/close`)
     expect((await project.push(ada!, ':refs/heads/topic')).code).toBe(0)
+    expect((await project.push(ada!, 'HEAD:refs/heads/next')).code).toBe(0)
+    await project.ask(ada!, 'PATCH', '', { default_branch: 'next' })
+    const head = async (at: FleetServer) =>
+      (await project.git('ls-remote', '--symref', `${at.url}/v1/projects/${project.id}/git`, 'HEAD')).output
+    expect(await head(ada!)).toStartWith('ref: refs/heads/next\t')
     const before = await project.tips(ada!)
     expect((await bob!.boot()).url).not.toBeNull()
     await project.replicaIsAt('bob')
@@ -24,6 +29,7 @@ test('a take-over keeps commits that only rows name: those of a closed change re
     const diff = await project.request(bob!, 'GET', `/change-requests/${cr_id}/diff`)
     expect([diff.status, (await diff.text()).includes('topic.txt')]).toEqual([200, true])
     expect(await project.tips(bob!)).toEqual(before)
+    expect(await head(bob!)).toStartWith('ref: refs/heads/next\t')
   } finally {
     await fleet.close()
   }

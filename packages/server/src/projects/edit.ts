@@ -1,5 +1,5 @@
 import { type BodyOf, projectSettings, ServiceError, type updateProjectRoute } from '@svc/contract'
-import { probeRemote, readTips } from '@svc/git'
+import { followDefaultBranch, probeRemote, readTips } from '@svc/git'
 import { auditEvent, recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
@@ -23,7 +23,7 @@ export async function editProject(deps: Pick<Deps, 'db' | 'config' | 'keyring' |
   const made = input.git_ssh_key === undefined ? null : await makeKey(deps, input)
   const access = made?.access ?? (isGiven ? await requireWorkingAccess(deps, input) : null)
   if (input.default_branch !== undefined) await requireBranch(deps, project, input.default_branch)
-  return deps.db.transaction().execute(async (trx) => {
+  const edited = await deps.db.transaction().execute(async (trx) => {
     const after = await updateProject(trx, project.project_id, {
       ...(input.name === undefined ? {} : { name: input.name }),
       ...(input.default_branch === undefined ? {} : { default_branch: input.default_branch }),
@@ -43,6 +43,10 @@ export async function editProject(deps: Pick<Deps, 'db' | 'config' | 'keyring' |
     })
     return after
   })
+  // Each git client's request does it, too. A backup before the next one copies HEAD as it is.
+  if (input.default_branch !== undefined && edited.managed)
+    await followDefaultBranch(await openRepository(deps, edited))
+  return edited
 }
 
 function shown(row: ProjectRow) {
@@ -123,9 +127,10 @@ async function requireBranch(
   project: ProjectRow,
   branch: string,
 ): Promise<void> {
-  const tips = await readTips(await openRepository(deps, project), [branch], {})
+  const tips = await readTips(await openRepository(deps, project), 'all', {})
   if (tips.kind === 'unreachable') throw unreachable(tips.reason)
-  if (!tips.tips.has(branch))
+  // The first push or commit creates it.
+  if (tips.tips.size > 0 && !tips.tips.has(branch))
     throw new ServiceError('ref_not_found', `The repository has no branch ${JSON.stringify(branch)}.`, {
       detail: { ref: branch, issues: [{ path: 'default_branch', message: 'does not exist' }] },
     })

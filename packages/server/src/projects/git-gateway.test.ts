@@ -177,6 +177,50 @@ describe('git for a user', () => {
     expect(await tip('main', project)).toBe(first)
   })
 
+  const checkedOut = async (project: Project): Promise<string> =>
+    (await git(await workTree(app.ownerToken, { project }), 'symbolic-ref', 'HEAD')).said.trim()
+  const setDefault = (project: Project, default_branch: string) =>
+    app.request<Project>('PATCH', `/v1/projects/${project.project_id}`, { body: { default_branch } })
+
+  test('a clone checks out the default branch after it changed, and the earlier one can be deleted', async () => {
+    const { project, repo } = await app.managedProject()
+    const head = () => gitText(repo, 'symbolic-ref', 'HEAD')
+    await commit(repo, 'next', { 'next.txt': 'next\n' })
+    expect(await checkedOut(project)).toBe('refs/heads/main')
+    expect((await setDefault(project, 'next')).status).toBe(200)
+    expect(await head()).toBe('refs/heads/next')
+    expect(await checkedOut(project)).toBe('refs/heads/next')
+    // As an earlier version left it, or a backup.
+    await gitText(repo, 'symbolic-ref', 'HEAD', 'refs/heads/main')
+    const dir = await workTree(app.ownerToken, { project })
+    expect(await Bun.file(join(dir, 'next.txt')).text()).toBe('next\n')
+    await gitText(repo, 'symbolic-ref', 'HEAD', 'refs/heads/main')
+    expect((await git(dir, 'push', 'origin', '--delete', 'next')).said).toContain('merged change requests only')
+    expect(await git(dir, 'push', 'origin', '--delete', 'main')).toMatchObject({ ok: true })
+    expect([await head(), await tip('main', project)]).toEqual(['refs/heads/next', null])
+  })
+
+  test('an external project is cloned with its own default branch, or that of its host', async () => {
+    const { project, repo } = await app.externalProject()
+    await commit(repo, 'next', { 'next.txt': 'next\n' })
+    expect(await checkedOut(project)).toBe('refs/heads/main')
+    expect((await setDefault(project, 'next')).status).toBe(200)
+    expect(await checkedOut(project)).toBe('refs/heads/next')
+    await gitText(repo, 'update-ref', '-d', 'refs/heads/next')
+    expect(await checkedOut(project)).toBe('refs/heads/main')
+  })
+
+  test('an empty repository takes its first push to the default branch that was set last', async () => {
+    const { body: project } = await app.request<Project>('POST', '/v1/projects', { body: { name: 'empty' } })
+    expect((await setDefault(project, 'a..b')).status).toBe(400)
+    expect((await setDefault(project, 'trunk')).body.default_branch).toBe('trunk')
+    expect(await checkedOut(project)).toBe('refs/heads/trunk')
+    const dir = await workTree(app.ownerToken, { project })
+    expect(await git(dir, 'push', 'origin', 'HEAD')).toMatchObject({ ok: true })
+    expect(await tip('trunk', project)).toBe((await git(dir, 'rev-parse', 'HEAD')).said.trim())
+    expect((await setDefault(project, 'nope')).body).toMatchObject({ code: 'ref_not_found' })
+  })
+
   test('shows no refs of the service and accepts none', async () => {
     const main = await tip('main')
     await gitText(app.repo, 'update-ref', 'refs/svc/cr/1/head', main!)

@@ -68,7 +68,7 @@ const openTriesMax = 10
 export async function openRepositoryQuietly(deps: RepositoryDeps, project: ProjectRow): Promise<Repository> {
   const located = await locateRepository(deps, project)
   const { dir, remote } = located
-  return remote === null ? located : { ...(await openMirror(dir, remote)), group: located.group }
+  return remote === null ? located : { ...located, ...(await openMirror(dir, remote)) }
 }
 
 /**
@@ -93,15 +93,19 @@ export async function locateRepository(
   remote.refused = (reason) => deps.log.warn({ project_id, reason }, 'refused data from a git host')
   // A path is checked at every use: it can become a link at any time.
   if (!remote.allowProtocols.includes('file')) judged.set(judgedKey(project), remote)
-  return { dir: mirrorDir(deps, project.project_id), remote, group: project.account_id }
+  return repositoryOf(project, { dir: mirrorDir(deps, project.project_id), remote })
 }
 
 /** Without any lookup. Null: the address was not checked yet, or too long ago. */
 export function locatedRepository(deps: Pick<Deps, 'config'>, project: ProjectRow): Repository | null {
-  const { project_id, account_id: group } = project
-  if (project.managed) return { dir: managedDir(deps, project_id), remote: null, group }
+  const { project_id } = project
+  if (project.managed) return repositoryOf(project, { dir: managedDir(deps, project_id), remote: null })
   const remote = judged.get(judgedKey(project))
-  return remote === undefined ? null : { dir: mirrorDir(deps, project_id), remote, group }
+  return remote === undefined ? null : repositoryOf(project, { dir: mirrorDir(deps, project_id), remote })
+}
+
+function repositoryOf(project: ProjectRow, at: Pick<Repository, 'dir' | 'remote'>): Repository {
+  return { ...at, group: project.account_id, defaultBranch: project.default_branch }
 }
 
 const judgedKey = (project: ProjectRow) => `${project.project_id} ${project.updated_at}`
