@@ -45,3 +45,19 @@ test('svc <name>, a commit and svc ship lead to a session', async () => {
   expect(await runtime('/skill')).toContain('How to deliver work on this project.')
   expect(await runtime('/experimental/tool/ids')).toContain('open-changes')
 }, 180_000)
+
+test('svc ship merges the commits of a shallow clone, which a new project refuses', async () => {
+  const folder = join(server.dir, 'my-app')
+  await git(folder, 'commit', '--quiet', '--allow-empty', '-m', 'Second commit')
+  expect((await server.svc(['ship'], { cwd: folder })).code).toBe(0)
+  await git(server.dir, 'clone', '--quiet', '--depth=1', `file://${folder}`, 'shallow')
+  const cwd = join(server.dir, 'shallow')
+  const refused = await server.svc(['ship'], { cwd })
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('git fetch --unshallow')])
+  await git(cwd, 'commit', '--quiet', '--allow-empty', '-m', 'Third commit')
+  const shipped = await server.svc(['ship', '--project', 'my-app'], { cwd })
+  expect({ code: shipped.code, stdout: shipped.stdout }).toEqual({
+    code: 0,
+    stdout: expect.stringContaining('fast-forwarded'),
+  })
+}, 60_000)

@@ -190,6 +190,30 @@ describe('svc ship', () => {
     expect([dirty.code, dirty.stderr.includes('2 changes are not committed')]).toEqual([0, true])
   })
 
+  test('svc ship works in a shallow clone of the project, and elsewhere says how to fetch the rest', async () => {
+    await using service = await shipService()
+    await using origin = await repository()
+    await using folder = await temporaryFolder()
+    for (const name of ['one', 'two', 'three']) await commit(origin.path, name)
+    const from = `file://${origin.path}`
+    await run(folder.path, 'clone', '--quiet', '--depth=1', from, 'clone')
+    const cwd = join(folder.path, 'clone')
+    const refused = async (env = {}) => (await svc(['ship', '--json'], { service, env, cwd })).problem()
+    const next = ['git fetch --unshallow', 'svc ship']
+    expect(await refused()).toMatchObject({ code: 'git_failed', next })
+    expect(service.received).toEqual([])
+    const env = { SVC_PROJECT_ID: ids.project }
+    expect(await refused(env)).toMatchObject({ error: expect.stringContaining('an empty project'), next })
+    // A project that has only an earlier commit.
+    await run(origin.path, 'push', '--quiet', service.repository, 'main~2:refs/heads/main')
+    await commit(cwd, 'mine')
+    expect(await refused(env)).toMatchObject({ error: expect.stringContaining('that it shares with main'), next })
+    await run(origin.path, 'push', '--quiet', service.repository, 'main')
+    const { code, stderr } = await svc(['ship'], { service, env, cwd })
+    expect({ code, stderr }).toMatchObject({ code: 0 })
+    expect(await tip(service.repository, 'refs/heads/main')).toBe(await tip(cwd))
+  })
+
   test('svc ship says that no agent can work yet on a server without a model', async () => {
     const ready = usual.getReady as () => object
     await using service = await shipService({ getReady: () => ({ ...ready(), model: 'none' }) })

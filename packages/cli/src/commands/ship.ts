@@ -37,6 +37,7 @@ export const ship = command({
     const tips = await branchesThere(ctx, place)
     const shipped = { project, created: isNew, sha: local.sha }
     if (tips.size === 0) {
+      if (local.isShallow) throw shallow()
       await push(ctx, place, local.sha, project.default_branch)
       if (ctx.out.json)
         return ctx.out.document({ ...shipped, ref: project.default_branch, change_request: null, merge: null })
@@ -48,7 +49,8 @@ export const ship = command({
       )
       return sayNext(ctx, its.api)
     }
-    const subjects = await newCommits(ctx, { ...place, project, sha: local.sha, tip: tips.get(project.default_branch) })
+    const tip = tips.get(project.default_branch)
+    const subjects = await newCommits(ctx, { ...local, ...place, project, tip })
     const who = await its.api.get('/v1/token')
     const ref = who.session_id ?? `ship-${local.sha.slice(0, 7)}`
     await push(ctx, place, local.sha, ref)
@@ -86,6 +88,7 @@ interface Local {
   top: string
   branch: string
   sha: string
+  isShallow: boolean
 }
 
 /** The commits to ship. Finds every local problem before it changes anything. */
@@ -110,7 +113,16 @@ async function localCommits(ctx: Context): Promise<Local> {
     ctx.out.warn(
       `${left.length} ${left.length === 1 ? 'change is' : 'changes are'} not committed and will not be shipped.`,
     )
-  return { top, branch, sha }
+  // A git before 2.15 repeats the question.
+  const isShallow = (await git(top, ['rev-parse', '--is-shallow-repository'], io.env)).trim() === 'true'
+  return { top, branch, sha, isShallow }
+}
+
+function shallow(why = 'an empty project needs the whole history'): Refusal {
+  return new Refusal('git_failed', `This clone is shallow, and ${why}`, {
+    hint: 'Fetch the rest of the history first.',
+    next: ['git fetch --unshallow', 'svc ship'],
+  })
 }
 
 /** git itself says of an empty project only `unexpected capabilities^{}`. An old git has no other format. */
@@ -126,11 +138,12 @@ async function requireSha1(top: string, env: Context['io']['env']): Promise<void
 /** The named or linked project; otherwise creates a managed one and links it before the push. */
 async function projectHere(
   ctx: Context,
-  { top, branch }: Local,
+  { top, branch, isShallow }: Local,
 ): Promise<{ its: ProjectClient; project: Project; isNew: boolean }> {
   if (ctx.globals.project !== undefined || ctx.io.env.SVC_PROJECT_ID || (await ctx.link()) !== null) {
     return { its: ctx.project, project: await ctx.project.get(''), isNew: false }
   }
+  if (isShallow) throw shallow()
   const name = basename(top).trim().slice(0, 100) || 'project'
   const account_id = await chosenAccountId(ctx)
   const project = await ctx.api.post('/v1/projects', { once: true, body: { name, default_branch: branch, account_id } })
@@ -154,7 +167,7 @@ async function push({ io, out }: Context, { top, gateway }: Place, sha: string, 
 /** Subjects of commits that the default branch lacks, newest first. */
 async function newCommits(
   ctx: Context,
-  { top, gateway, project, sha, tip }: Place & { project: Project; sha: string; tip: string | undefined },
+  { top, gateway, project, sha, isShallow, tip }: Place & Local & { project: Project; tip: string | undefined },
 ): Promise<string[]> {
   const { env } = ctx.io
   if (tip === undefined)
@@ -169,11 +182,13 @@ async function newCommits(
     throw new Refusal('nothing_to_push', `${project.default_branch} of ${project.slug} already has all your commits`, {
       hint: 'Commit your changes first.',
     })
-  if (!(await says(top, ['merge-base', sha, tip], env)))
+  if (!(await says(top, ['merge-base', sha, tip], env))) {
+    if (isShallow) throw shallow(`lacks the history that it shares with ${project.default_branch} of ${project.slug}`)
     throw new Refusal('git_failed', `Your commits share no history with ${project.default_branch} of ${project.slug}`, {
       hint: 'Is this folder linked to the right project? To merge the two anyway, push a branch and open a change request.',
       next: ['svc projects info', 'svc projects unlink'],
     })
+  }
   return subjects
 }
 

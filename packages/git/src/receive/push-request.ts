@@ -5,6 +5,8 @@ import { updatesMax } from './gate.ts'
 export interface PushRequest {
   updates: RefUpdate[]
   capabilities: Set<string>
+  /** The pusher's clone has only part of the history. */
+  isShallow?: boolean
   /** Only the pack. */
   pack: AsyncIterable<Uint8Array>
 }
@@ -23,15 +25,20 @@ const known = new Set([
 ])
 const knownKeys = new Set(['agent', 'object-format', 'session-id'])
 const lineBytesMax = 4096
+/** One for each commit where the history of the pusher's clone ends. They are not kept. */
+const shallowLinesMax = 100_000
+const shallowLine = /^shallow (?:[0-9a-f]{40}|[0-9a-f]{64})\n?$/
 
 /**
  * Reads the command list of a push before starting anything. A list that violates the protocol is refused with
- * PktError, so that two readers cannot interpret it differently.
+ * PktError, so that two readers cannot interpret it differently. What a shallow clone lacks is not passed on: git then
+ * checks the push like any other, and accepts it where the repository has the history.
  */
 export async function readPushRequest(body: AsyncIterable<Uint8Array>): Promise<PushRequest> {
   const reader = new PktReader(body)
   const updates: RefUpdate[] = []
   let capabilities = new Set<string>()
+  let shallowLines = 0
   for (;;) {
     const line = await reader.next()
     // With an empty list git asks whether it may push at all, before it sends something large.
@@ -39,12 +46,17 @@ export async function readPushRequest(body: AsyncIterable<Uint8Array>): Promise<
     if (line === null) throw new PktError('The command list of the push does not end.')
     if (line.kind === 'flush') break
     if (line.kind !== 'data') throw new PktError('The command list of the push contains an unexpected packet.')
+    if (updates.length === 0 && shallowLine.test(line.bytes.toString('latin1'))) {
+      if (++shallowLines > shallowLinesMax)
+        throw new PktError('The history of the shallow clone ends at too many commits.')
+      continue
+    }
     if (updates.length > updatesMax) throw new PktError(`A push may update at most ${updatesMax} refs at once.`)
     const command = parseCommand(line.bytes, updates.length === 0)
     if (command.capabilities) capabilities = command.capabilities
     updates.push(command.update)
   }
-  return { updates, capabilities, pack: reader.rest() }
+  return { updates, capabilities, isShallow: shallowLines > 0, pack: reader.rest() }
 }
 
 function parseCommand(bytes: Buffer, first: boolean): { update: RefUpdate; capabilities: Set<string> | null } {
@@ -54,11 +66,7 @@ function parseCommand(bytes: Buffer, first: boolean): { update: RefUpdate; capab
   const zero = text.indexOf('\0')
   if (zero !== -1 && !first) throw new PktError('Only the first command of a push may carry capabilities.')
   const command = (zero === -1 ? text : text.slice(0, zero)).replace(/\n$/, '')
-  if (/^(?:shallow|push-cert|unshallow|deepen)/.test(command)) {
-    throw new PktError(
-      'Pushing from a shallow clone or with a certificate is not supported; run git fetch --unshallow first.',
-    )
-  }
+  if (command.startsWith('push-cert')) throw new PktError('Pushing with a certificate is not supported.')
   const match = /^([0-9a-f]+) ([0-9a-f]+) ([^ \n\r\t]+)$/.exec(command)
   const [, oldSha = '', newSha = '', ref = ''] = match ?? []
   if (!match || !isSha(oldSha) || !isSha(newSha))

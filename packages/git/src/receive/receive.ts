@@ -57,6 +57,7 @@ export async function receivePush(
   // The pusher's connection may have broken; that error explains more.
   await fed
   const report = readReport(bytes)
+  if (push.isShallow && lacksHistory(report, end.stderr)) return refuseShallow(push)
   if (report?.unpack === 'ok') return report
   if (report) {
     const unpack = inOwnWords(report.unpack, end.stderr, room)
@@ -69,6 +70,18 @@ export async function receivePush(
     refs: new Map(push.updates.map(({ ref }) => [ref, 'unpacker error'])),
     remarks: [],
   }
+}
+
+/** git says it only in these messages: that of index-pack, and that of receive-pack for what index-pack did not check. */
+function lacksHistory(report: PushReport | null, stderr: string): boolean {
+  const reasons = [...(report?.refs.values() ?? [])]
+  return reasons.includes('missing necessary objects') || /^fatal: did not receive expected object /m.test(stderr)
+}
+
+function refuseShallow({ updates }: PushRequest): PushReport {
+  const reason =
+    'The clone is shallow, and this repository does not have the history that it lacks. Run `git fetch --unshallow`, then push again.'
+  return { unpack: 'ok', refs: new Map(updates.map(({ ref }) => [ref, reason])), remarks: [reason] }
 }
 
 /** The await of the same promise reports the error. */

@@ -110,6 +110,49 @@ describe.each(['managed', 'external'] as const)('a real git client with a reposi
     })
   })
 
+  test.each(['1', '2'])(
+    'accepts a push from a clone of depth %s when the repository has its history',
+    async (depth) => {
+      const setup = await setUp(kind, anything, { allowForce: true })
+      for (const text of ['2\n', '3\n']) await commit(setup.origin, 'main', { 'a.txt': text })
+      const before = await setup.origin.tip('main')
+      expect(await setup.client.run('clone', '--quiet', `--depth=${depth}`, setup.url, 'clone')).toMatchObject({
+        code: 0,
+      })
+      const clone = clientAt(join(setup.client.cwd, 'clone'))
+      const first = await committed(clone, 'mine.txt', '1\n')
+      expect(await clone.run('push', '--quiet', 'origin', 'HEAD:new')).toMatchObject({ code: 0, err: '' })
+      expect(await setup.origin.tip('new')).toBe(first)
+      // The clone knows no tip of the repository any more.
+      await commit(setup.origin, 'main', { 'a.txt': '4\n' }, { from: before })
+      await git(setup.origin.dir, ['update-ref', '-d', 'refs/heads/new'])
+      await clone.run('commit', '--quiet', '--amend', '-m', 'again')
+      expect(await clone.run('push', '--quiet', '--force', 'origin', 'HEAD:new')).toMatchObject({ code: 0, err: '' })
+      expect(await gitLine(setup.origin.dir, ['rev-parse', 'new^'])).toBe(before)
+      expect(await gitLine(setup.origin.dir, ['rev-list', '--count', 'new'])).toBe('4')
+      await git(setup.origin.dir, ['fsck', '--connectivity-only'])
+    },
+  )
+
+  test('refuses a push from a shallow clone whose history the repository lacks, and says what to do', async () => {
+    const setup = await setUp(kind, anything)
+    const elsewhere = await makeRepo({ main: { 'x.txt': '1\n' } })
+    closing.push(elsewhere.remove)
+    for (const text of ['2\n', '3\n']) await commit(elsewhere, 'main', { 'x.txt': text })
+    const from = `file://${elsewhere.dir}`
+    expect(await setup.client.run('clone', '--quiet', '--depth=1', from, 'clone')).toMatchObject({ code: 0 })
+    const clone = clientAt(join(setup.client.cwd, 'clone'))
+    const before = await setup.origin.tip('main')
+    const refused = await clone.run('push', setup.url, 'HEAD:new')
+    expect(refused).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('Run `git fetch --unshallow`, then push again.'),
+    })
+    expect([await setup.origin.tip('new').catch(() => null), await setup.origin.tip('main')]).toEqual([null, before])
+    expect(await clone.run('fetch', '--quiet', '--unshallow')).toMatchObject({ code: 0 })
+    expect(await clone.run('push', '--quiet', setup.url, 'HEAD:new')).toMatchObject({ code: 0 })
+  })
+
   test('accepts a push to the session branch, and the repository has it before the pusher is told', async () => {
     const setup = await setUp(kind)
     const clone = await cloned(setup)

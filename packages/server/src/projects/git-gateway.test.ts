@@ -79,6 +79,16 @@ describe('git for a user', () => {
     expect(await tip('users-work')).toBe((await git(dir, 'rev-parse', 'HEAD')).said.trim())
   })
 
+  test('pushes from a shallow clone', async () => {
+    const dir = await mkdtemp(join(home, 'shallow-'))
+    const { project, repo } = await app.managedProject()
+    const parent = await commit(repo, 'main', { 'b.txt': 'b\n' })
+    expect(await git(home, 'clone', '--depth=1', urlOf(project, app.ownerToken), dir)).toMatchObject({ ok: true })
+    const sha = await commitIn(dir)
+    expect(await git(dir, 'push', 'origin', 'HEAD:refs/heads/shallow')).toMatchObject({ ok: true })
+    expect(await gitText(repo, 'rev-parse', 'shallow', 'shallow^')).toBe(`${sha}\n${parent}`)
+  })
+
   test('a push requests a poll of the repository', async () => {
     const { project_id } = app.project
     const looks = () => app.deps.db.selectFrom('project_looks').where('project_id', '=', project_id)
