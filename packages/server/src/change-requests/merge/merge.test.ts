@@ -133,6 +133,17 @@ describe.each([
     expect(await parentsOf(at, 'main')).toEqual([cr.base_commit_sha!, cr.head_commit_sha!])
   })
 
+  test('merges into its own base after the default branch changed', async () => {
+    const at = await makeProject()
+    await commit(at.repo, 'next', { 'n.txt': 'n\n' })
+    const [before, next] = [await at.open('work', { 'a.txt': 'a\n' }), await at.tip('next')]
+    await app.request('PATCH', `/v1/projects/${at.project.project_id}`, { body: { default_branch: 'next' } })
+    const after = await at.open('later', { 'l.txt': 'l\n' })
+    expect([(await at.get(before.cr_id)).base_ref, after.base_ref]).toEqual(['main', 'next'])
+    expect((await at.merge(before.cr_id)).status).toBe(200)
+    expect([await at.tip('main'), await at.tip('next')]).toEqual([before.head_commit_sha!, next])
+  })
+
   test('refuses to merge when a branch moved since the caller saw it', async () => {
     const at = await makeProject()
     const cr = await at.open('work', { 'a.txt': 'a\n' })
