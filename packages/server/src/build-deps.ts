@@ -27,7 +27,7 @@ import { withKeyCleanup } from './redaction/forgetting-driver.ts'
 import { Metrics } from './metrics/metrics.ts'
 import { watchedKeyring } from './redaction/watched-keyring.ts'
 import type { StartupHooks } from './startup/banner.ts'
-import { refuseEmptyDatabase, refuseLackingDatabaseUrl } from './startup/other-database.ts'
+import { keepDatabase, refuseLackingDatabaseUrl, refuseOtherDatabase } from './startup/other-database.ts'
 import { makeRunDir } from './startup/run-dir.ts'
 import { chooseDriver } from './startup/choose-driver.ts'
 import { readPressure } from './sandboxes/pressure.ts'
@@ -65,7 +65,6 @@ export async function buildDeps(
 ): Promise<Built> {
   refuseUnfinishedRestore(config)
   refuseLackingDatabaseUrl(config)
-  const runDir = await makeRunDir(config)
   const embedded = await startEmbedded(config, log)
   const url = config.databaseUrl ?? embedded?.connectionString ?? ''
   let database: Database | null = null
@@ -76,12 +75,14 @@ export async function buildDeps(
     // A move between databases takes the lock of migrations, then looks for connections of servers. In the opposite
     // order here, one of the two always sees the other.
     await pingDatabase(opened.db)
-    await refuseEmptyDatabase(config)
+    await refuseOtherDatabase(config)
+    const runDir = await makeRunDir(config)
     await migrate(url)
     const keys = await openKeyring({ config, db: opened.db, log })
     const keyring = watchedKeyring(keys, redaction)
     const earlierVersion = await findEarlierVersion({ db: opened.db, log }, folderId)
     const registered = await registerServer({ db: opened.db, config, log }, { instanceId, folderId })
+    await keepDatabase(config)
     guardName(opened, { ...registered, instanceId, config, onLost: endProcess(log) })
     const peerTls = config.peerUrl === null ? null : await PeerTls.make(keyring)
     const egress = makeEgressGate({

@@ -70,7 +70,8 @@ export async function restore(
     const database = await restoreDatabase(config, { opened: first, others: rest, moveId }, onProgress).catch(
       async (error: Error) => Promise.reject(await damageOr(error, first.place, tableFiles)),
     )
-    if (config.databaseUrl !== null) markOtherDatabase(dataDir)
+    if (config.databaseUrl !== null)
+      markOtherDatabase(dataDir, { installationId: manifest.installation_id, address: database.database })
     await unmarkRestore(dataDir)
     const { backup_id, created_at, tables } = manifest
     return {

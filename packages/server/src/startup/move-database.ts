@@ -19,7 +19,7 @@ import { dayOf, readMove, writeMove } from '../db/move/state.ts'
 import { isDatabaseUnavailable } from '../db/unavailable.ts'
 import { startIn } from './embedded-end.ts'
 import { lockDataFolder } from './folder-lock.ts'
-import { refuseCommandWithoutDatabaseUrl } from './other-database.ts'
+import { keepMovedDatabase, refuseCommandWithoutDatabaseUrl } from './other-database.ts'
 import { makeDataDir } from './run-dir.ts'
 import { StartupError } from './startup-error.ts'
 
@@ -49,7 +49,9 @@ async function move(
     if (to === 'embedded' && left?.state !== 'left') await requireOneHome(source, folderId)
     const { end, setAside } = to === 'embedded' ? await openEmbedded(config, source) : await openExternal(to)
     try {
-      return { ...(await moveData({ from: source, to: end, left }, onProgress)), set_aside: setAside }
+      const moved = await moveData({ from: source, to: end, left }, onProgress)
+      await keepMovedDatabase({ dataDir: config.dataDir, databaseUrl: to === 'embedded' ? null : to })
+      return { ...moved, set_aside: setAside }
     } finally {
       await end.close()
     }

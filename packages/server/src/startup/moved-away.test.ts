@@ -1,7 +1,7 @@
 /** Commands without the DATABASE_URL of their server, whose data left the embedded database. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isAlive } from '../db/embedded/data.ts'
@@ -122,6 +122,13 @@ test('no command reads the database that the data left, and none waits beside th
     child.kill('SIGTERM')
     await child.exited
   }
+
+  // Also once the embedded database is deleted, as after a backup of the new one.
+  await rename(join(dir, 'data/postgres'), join(dir, 'deleted'))
+  const wrong = await createOwnedDatabase()
+  made.push(wrong)
+  const start = await bootServer({ dir, databaseUrl: wrong.url, token }, () => {})
+  expect([start.url, await start.errors()]).toEqual([null, expect.stringMatching(/ is empty, .*, last at mover_/)])
 
   // The other way round, the address of before the move is still set.
   expect((await runMove(second.url, { ...settings(), DATABASE_URL: first.url })).code).toBe(0)

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeToken } from '@svc/contract'
-import { createTestDatabase, withClient } from '../db/testing-cluster.ts'
+import { createTestDatabase, type TestDatabase, withClient } from '../db/testing-cluster.ts'
 import { parseConfig } from '../config.ts'
 import { backUp } from '../backup/back-up.ts'
 import { check } from '../backup/check/check.ts'
@@ -70,9 +70,70 @@ test('a server whose database is a PostgreSQL of the operator is not started wit
   }
 }, 120_000)
 
-test('a server restored into a PostgreSQL of the operator is neither started nor read without it', async () => {
+test('a server is not started on a database without the data of its folder, and is wherever they are', async () => {
+  const database = await createTestDatabase({ name: 'external', prepare: async () => {} })
+  const [empty, foreign] = await Promise.all(
+    ['empty', 'foreign'].map((name) => createTestDatabase({ name, prepare: async () => {} })),
+  )
+  const dir = await mkdtemp(join(tmpdir(), 'svc-other-'))
+  const token = makeToken((count) => randomBytes(count))
+  const start = (databaseUrl: string, folder = 'data') =>
+    bootServer({ dir, databaseUrl, token, env: { SVC_DATA_DIR: join(dir, folder) } }, () => {})
+  const end = async ({ child, url }: BootedServer) => {
+    child.kill('SIGTERM')
+    await child.exited
+    return url
+  }
+  const dataDir = join(dir, 'data')
+  const mark = () => Bun.file(join(dataDir, 'database-elsewhere')).text()
+  const name = (of: TestDatabase) => new URL(of.url).pathname
+  try {
+    expect(await end(await start(database.url))).not.toBeNull()
+    expect(await end(await start(foreign!.url, 'foreign'))).not.toBeNull()
+    const [before, marked] = [(await readdir(dataDir)).toSorted(), await mark()]
+    expect(marked).toContain(name(database))
+    expect(marked).not.toContain(new URL(database.url).password || 'password')
+
+    for (const [of, says] of [
+      [empty!, 'is empty'],
+      [foreign!, 'has the data of another installation'],
+    ] as const) {
+      const refused = await start(of.url)
+      expect(await end(refused)).toBeNull()
+      const said = await refused.errors()
+      expect(said).toContain(
+        `${name(of)}) ${says}, and the server of the data folder ${dataDir} has its data in another`,
+      )
+      expect(said).toContain(`one, last at ${marked.split(' ').at(-1)!.trim()}. Set DATABASE_URL to the database`)
+    }
+    const { rows } = await withClient(empty!.url, (client) =>
+      client.query(`select 1 from information_schema.tables where table_schema = 'public'`),
+    )
+    expect(rows).toEqual([])
+    expect([(await readdir(dataDir)).toSorted(), await mark()]).toEqual([before, marked])
+
+    // As by the operator's own dump, or under a new name of the host.
+    const copy = await createTestDatabase({ name: 'copy', prepare: async () => {} })
+    await copy.drop()
+    await withClient(empty!.url, (client) =>
+      client.query(`create database "${name(copy).slice(1)}" template "${name(database).slice(1)}"`),
+    )
+    try {
+      expect(await end(await start(copy.url))).not.toBeNull()
+      expect(await mark()).toContain(name(copy))
+    } finally {
+      await copy.drop()
+    }
+  } finally {
+    for (const each of [database, empty!, foreign!]) await each.drop()
+    await rm(dir, { recursive: true, force: true })
+  }
+}, 120_000)
+
+test('a server restored into a PostgreSQL of the operator is neither started nor read without it, nor on an empty one', async () => {
   const original = await createTestDatabase({ name: 'external', prepare: async () => {} })
   const database = await createTestDatabase({ name: 'empty', prepare: async () => {} })
+  const empty = await createTestDatabase({ name: 'empty', prepare: async () => {} })
   const dir = await mkdtemp(join(tmpdir(), 'svc-other-'))
   const started: Bun.Subprocess[] = []
   try {
@@ -100,6 +161,11 @@ test('a server restored into a PostgreSQL of the operator is neither started nor
     expect(url).toBeNull()
     const refusal = `The server of the data folder ${dataDir} uses a PostgreSQL of yours, and DATABASE_URL is not set.`
     expect(await errors()).toContain(refusal)
+    const onEmpty = await bootServer({ ...start, databaseUrl: empty.url }, (child) => started.push(child))
+    expect([onEmpty.url, await onEmpty.errors()]).toEqual([
+      null,
+      expect.stringContaining(') is empty, and the server of'),
+    ])
     const without = configOf('restored', '')
     await expect(check(without, () => {})).rejects.toThrow(refusal)
     await expect(resume(without)).rejects.toThrow(refusal)
@@ -111,8 +177,7 @@ test('a server restored into a PostgreSQL of the operator is neither started nor
     expect(await resume(restored)).toMatchObject({ resumed: true })
   } finally {
     for (const child of started) child.kill('SIGKILL')
-    await original.drop()
-    await database.drop()
+    for (const each of [original, database, empty]) await each.drop()
     await rm(dir, { recursive: true, force: true })
   }
 }, 120_000)
