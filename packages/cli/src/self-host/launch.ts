@@ -1,8 +1,9 @@
 /** Starts the server in the background and waits until it serves. */
 import type { DoctorFinding, ServerInfo } from '@svc/contract/daemon/owner-socket'
+import { foreignFolderRefusal } from '@svc/contract/folder-owner'
 import { alreadyRemoved } from '../ignore.ts'
 import { spawn } from 'node:child_process'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs'
 import { link, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -78,6 +79,7 @@ export async function startServer(
   ctx: Context,
   { command: [program, ...args], env }: { command: [string, ...string[]]; env: Record<string, string> },
 ): Promise<Started> {
+  refuseForeignFolder(dataDirOf(env))
   const log = logOf(env)
   const from = await prepareLog(log)
   const settings = await settingsOf(ctx, env)
@@ -121,6 +123,15 @@ async function settingsOf(ctx: Context, env: Record<string, string>) {
   const kept = fingerprints((await readSettings(ctx)) ?? {})
   const settings = fingerprints(env)
   return { settings, from_file: Object.keys(settings).filter((name) => settings[name] === kept[name]) }
+}
+
+/** The server refuses it as well. A log of ours would keep the server of that user from starting. */
+function refuseForeignFolder(dataDir: string): void {
+  const own = process.getuid?.()
+  if (own === undefined || !existsSync(dataDir)) return
+  const passwd = existsSync('/etc/passwd') ? readFileSync('/etc/passwd', 'utf8') : ''
+  const refusal = foreignFolderRefusal(dataDir, { uid: statSync(dataDir).uid, own, passwd })
+  if (refusal !== null) throw new Refusal('not_available', refusal)
 }
 
 async function prepareLog(log: string): Promise<number> {

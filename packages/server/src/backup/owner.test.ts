@@ -9,6 +9,7 @@ import { backUp } from './back-up.ts'
 setDefaultTimeout(120_000)
 
 const asRoot = test.if(process.getuid?.() === 0)
+const client = join(import.meta.dir, '../../../svc/src/main.ts')
 const [user, other] = [4242, 4343]
 let app: TestApp
 let dir: string
@@ -54,6 +55,26 @@ asRoot('root does not start the database of another user, whose files it would t
   await chown(dataDir, user, user)
   const config = { ...app.deps.config, databaseUrl: null, dataDir }
   await expect(backUp(config, { place: join(dir, 'other'), keyFile: null, keep: null }, () => {})).rejects.toThrow(
-    `The data folder ${dataDir} belongs to another user (${user}), and its database is stopped.`,
+    `The data folder ${dataDir} belongs to another user (${user}), and its database is stopped. Root would have to take its files over to start it. Run this command as that user, with the same settings: sudo -Hu '#${user}' …`,
   )
 })
+
+const nobody = 65_534
+
+asRoot.each([['start --yes'], ['move-database postgresql://svc@127.0.0.1:1/svc']])(
+  'root who runs %s on the folder of another user is told to run it as that user, and leaves no file there',
+  async (command) => {
+    const dataDir = await mkdtemp(join(dir, 'theirs-'))
+    await chown(dataDir, nobody, nobody)
+    const child = Bun.spawn([process.execPath, client, 'self-host', ...command.split(' ')], {
+      ...{ stdin: 'ignore', stdout: 'ignore', stderr: 'pipe' },
+      env: { PATH: process.env.PATH, HOME: dir, SVC_DATA_DIR: dataDir, SVC_SANDBOX_DRIVER: 'none', SVC_PORT: '0' },
+    })
+    const said = await new Response(child.stderr).text()
+    expect(await child.exited).toBe(1)
+    expect(said).toContain(`The data folder ${dataDir} belongs to another user (nobody, ${nobody}). Root would`)
+    expect(said).toContain('with the same settings: sudo -Hu nobody …')
+    expect(said).not.toContain('chown')
+    expect(await readdir(dataDir)).toEqual([])
+  },
+)

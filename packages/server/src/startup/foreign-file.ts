@@ -1,6 +1,7 @@
 /** Names the user whose file keeps this process out of a folder, as after a command that root ran there. */
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
+import { ownerName } from '@svc/contract/folder-owner'
 import { quote } from '@svc/contract/shell-words'
 
 /** What to do about it. Null: no file below the folder, which is ours, belongs to another user. */
@@ -14,7 +15,13 @@ export function foreignFileHint(folder: string, error: unknown): string | null {
     at = join(at, name)
     if (!existsSync(at)) return null
     const { uid } = statSync(at)
-    if (uid !== own) return `${at} belongs to another user (${uid}). Run: sudo chown -R ${own} ${quote(folder)}`
+    if (uid !== own)
+      return `${at} belongs to ${ownerName({ uid, passwd: knownUsers() })}. Run: sudo chown -R ${own} ${quote(folder)}`
   }
   return null
+}
+
+/** Empty without the file, as in some images. */
+export function knownUsers(): string {
+  return existsSync('/etc/passwd') ? readFileSync('/etc/passwd', 'utf8') : ''
 }

@@ -4,8 +4,10 @@ import { lstat, mkdir, mkdtemp, open, readdir, readFile, rename, rm, stat, write
 import { tmpdir } from 'node:os'
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
+import { foreignFolderRefusal } from '@svc/contract/folder-owner'
 import { userName } from '@svc/sandbox'
 import type { Config } from '../config.ts'
+import { knownUsers } from './foreign-file.ts'
 import { StartupError } from './startup-error.ts'
 
 /** The kernel's limit for the path of a unix socket. */
@@ -73,10 +75,8 @@ function absent(): string[] {
 export async function makeDataDir(dataDir: string): Promise<void> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   const { uid, mode } = await stat(dataDir)
-  if (uid !== 0 && uid !== ownUid())
-    throw new StartupError(
-      `The data folder ${dataDir} belongs to another user (${uid}). Run: chown -R ${ownUid()} ${dataDir}`,
-    )
+  const refusal = foreignFolderRefusal(dataDir, { uid, own: ownUid(), passwd: knownUsers() })
+  if (refusal !== null) throw new StartupError(refusal)
   if ((mode & 0o002) !== 0)
     throw new StartupError(
       `Every user of this machine can change the data folder ${dataDir}. Run: chmod o-w ${dataDir}`,
