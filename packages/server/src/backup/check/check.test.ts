@@ -6,7 +6,7 @@ import type { Project } from '@svc/contract'
 import type { Disagreement } from '@svc/contract/daemon/operator-reports'
 import { commit } from '@svc/git/testing'
 import { gitText, testProject, type TestProject } from '../../change-requests/testing.ts'
-import { managedDir } from '../../projects/repository.ts'
+import { managedDir, mirrorDir } from '../../projects/repository.ts'
 import { makeTestApp, type TestApp } from '../../testing.ts'
 import { check } from './check.ts'
 
@@ -39,6 +39,8 @@ async function flip(path: string, from: number): Promise<void> {
   await chmod(path, 0o600)
   await writeFile(path, bytes)
 }
+
+const as = ['-c', 'user.name=a', '-c', 'user.email=a@example.com']
 
 const random = () => Array.from(crypto.getRandomValues(new Uint8Array(2000)), (byte) => byte.toString(16)).join('\n')
 
@@ -190,6 +192,34 @@ test('misses no branch of an empty project, nor of one whose host has them', asy
     await mkdir(join(mirror, folder))
   }
   await rm(join(mirror, 'packed-refs'), { force: true })
+  expect(await found(hosted)).toEqual([])
+})
+
+test('a damaged mirror is fetched again from its host, once it is moved away as the check says', async () => {
+  const hosted = testProject(app, await app.externalProject({ 'a.txt': random() }))
+  const cr = await hosted.open('work', { 'b.txt': 'b\n' })
+  const diff = async () => (await app.request('GET', hosted.path(cr.cr_id, 'diff'))).status
+  expect(await diff()).toBe(200)
+  const dir = mirrorDir(app.deps, hosted.project.project_id)
+  // Unfinished work is in the mirror alone.
+  const tree = await gitText({ dir }, 'mktree')
+  const work = await gitText({ dir }, ...as, 'commit-tree', '-m', 'work', '-p', 'main', tree)
+  const kept = 'refs/svc/wip/a-session'
+  await gitText({ dir }, 'update-ref', kept, work)
+  expect(await found(hosted)).toEqual([])
+  const pack = (await readdir(join(dir, 'objects/pack'))).find((name) => name.endsWith('.pack'))!
+  await flip(join(dir, 'objects/pack', pack), 200)
+  const [finding] = await found(hosted)
+  const command = `mv ${dir} ${dir}.damaged`
+  const says = `^${hosted.project.slug}: the mirror ${dir} is damaged: git fsck .* Its host has the commits\\. As .*: ${command}$`
+  expect(finding).toEqual(['broken_mirror', expect.stringMatching(new RegExp(says))])
+  expect(await Bun.spawn(['sh', '-c', command]).exited).toBe(0)
+  expect(await diff()).toBe(200)
+  expect(await found(hosted)).toEqual([])
+  // As docs/operate/backup.md says.
+  await writeFile(join(`${dir}.damaged`, 'objects/info/alternates'), `${dir}/objects\n`)
+  await gitText({ dir }, 'fetch', '--quiet', '--no-tags', `${dir}.damaged`, '+refs/svc/*:refs/svc/*')
+  expect(await gitText({ dir }, 'rev-parse', kept)).toBe(work)
   expect(await found(hosted)).toEqual([])
 })
 

@@ -1,5 +1,6 @@
 /** One repository beside the rows that tell about it. */
 import { existsSync } from 'node:fs'
+import { quote } from '@svc/contract/shell-words'
 import type { Disagreement } from '@svc/contract/daemon/operator-reports'
 import {
   damagedFiles,
@@ -47,7 +48,7 @@ export async function checkRepository(
   }
   const checked = { db, project, repo: { dir, remote: null } }
   const why = await whyUnreadable(dir)
-  const damage = why === null ? await damageOf(checked) : [broken(checked, `git cannot read it: ${why}`)]
+  const damage = why === null ? await damageOf(checked) : [await broken(checked, `git cannot read it: ${why}`)]
   const rest = why === null ? await besideDamage(checked, damage) : []
   return { isThere: true, found: of([...damage, ...rest]) }
 }
@@ -66,7 +67,7 @@ async function besideDamage(checked: Checked, damage: Found[]): Promise<Found[]>
   } catch (error) {
     if (!(error instanceof GitError) || error.failure !== 'exit') throw error
     // git stumbled over the damage, which is reported already, or over some that only reading shows.
-    return damage.length > 0 ? [] : [broken(checked, error.message)]
+    return damage.length > 0 ? [] : [await broken(checked, error.message)]
   }
 }
 
@@ -90,12 +91,22 @@ async function damageOf(checked: Checked): Promise<Found[]> {
   const missing = await missingLinks(dir)
   const damaged = await damagedFiles(dir, damagesMax)
   return [
-    ...(missing.length === 0 ? [] : [broken(checked, `git fsck finds it incomplete: ${missing.join('; ')}`)]),
-    ...(damaged.length === 0 ? [] : [broken(checked, `its files are damaged: ${damaged.join('; ')}`)]),
+    ...(missing.length === 0 ? [] : [await broken(checked, `git fsck finds it incomplete: ${missing.join('; ')}`)]),
+    ...(damaged.length === 0 ? [] : [await broken(checked, `its files are damaged: ${damaged.join('; ')}`)]),
   ]
 }
 
-function broken({ project, repo }: Checked, how: string): Found {
+async function broken({ db, project, repo }: Checked, how: string): Promise<Found> {
+  if (!project.managed) {
+    const [dir, aside] = [repo.dir, `${repo.dir}.damaged`].map(quote)
+    const { length } = await savedWorkOf(db, project.project_id)
+    const work =
+      length === 0
+        ? ''
+        : ` The unfinished work of ${length === 1 ? '1 session' : `${length} sessions`} is in the mirror alone: see "A mirror" in docs/operate/backup.md.`
+    const remedy = `Its host has the commits. As the user of the server, move it away, and the server fetches it again when it next needs it: mv ${dir} ${aside}${work}`
+    return { kind: 'broken_mirror', says: `${project.slug}: the mirror ${repo.dir} is damaged: ${how}. ${remedy}` }
+  }
   return { kind: 'broken_repository', says: `${project.slug}: the repository ${repo.dir} is damaged: ${how}` }
 }
 
