@@ -30,6 +30,8 @@ export interface BackupReport {
   added_bytes: number
   missing: MissingRepository[]
   removed: string[]
+  /** Why no backup was removed for its age, although some are old enough. Null: they were. */
+  retention_problem: string | null
   backups: number
   /** Why the key file here opens no restore of this backup, and what to do. Null: it does. */
   master_key_problem: string | null

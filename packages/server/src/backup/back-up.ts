@@ -19,6 +19,7 @@ import { examineKey } from '../doctor/examine-key.ts'
 import '../failpoint.ts'
 import { keptServerName } from '../fleet/server-name.ts'
 import { makeLog } from '../log.ts'
+import { whyUnsure } from '../retention/deletion-clock.ts'
 import { readFolderId } from '../startup/folder-lock.ts'
 import { StartupError } from '../startup/startup-error.ts'
 import { pause } from '../pause.ts'
@@ -124,8 +125,8 @@ async function backUpFrom(source: Source, input: BackupInput, onPhase: OnProgres
     if (place.isOneFile) await saveKey()
     await place.complete?.()
     if (!place.isOneFile) await rememberBackup(source.config, place.address, manifest.backup_id)
-    const removed =
-      keep === null ? [] : await removeOldBackups(place, keep, { made: manifest.backup_id, now: new Date() })
+    const at = { made: manifest.backup_id, now: new Date(), whyUnsure: () => whyUnsure(source.db) }
+    const old = keep === null ? { removed: [], problem: null } : await removeOldBackups(place, keep, at)
     await to.lock.requireHeld()
     // A new file has nothing of earlier backups.
     const damaged = place.isOneFile ? [] : await removeUnused(place)
@@ -133,7 +134,8 @@ async function backUpFrom(source: Source, input: BackupInput, onPhase: OnProgres
       ...reportOf(manifest, place),
       key_file: keyFile,
       made_key: key !== null && key.identity !== null && (isFirst || key.save !== null),
-      removed,
+      removed: old.removed,
+      retention_problem: old.problem,
       backups: (await listBackups(place)).length - damaged.length,
       master_key_problem: await masterKeyProblem(source),
       damaged,

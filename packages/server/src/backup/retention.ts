@@ -32,19 +32,22 @@ export function backupsToRemove(
 
 /**
  * Removes their manifests; the files go with what no backup uses. Keeps `made`, which is not the newest if a clock was
- * ahead when that was made, and the newest complete one, as those after it may all lack the same repository.
+ * ahead when that was made, and the newest complete one, as those after it may all lack the same repository. None goes for
+ * its age while `whyUnsure` has a reason: a clock that jumped ahead would make all of them old.
  */
 export async function removeOldBackups(
   place: Place,
   keep: Keep,
-  { made, now }: { made: string; now: Date },
-): Promise<string[]> {
+  { made, now, whyUnsure }: { made: string; now: Date; whyUnsure: () => Promise<string | null> },
+): Promise<{ removed: string[]; problem: string | null }> {
   const ids = await listBackups(place)
   const newest = await newestAmong(
     place,
     ids.filter((id) => !isDatedAhead(id, now.getTime())),
   )
   const removed = backupsToRemove(ids, keep, { kept: [made, newest?.complete ?? null], now })
+  const problem = removed.length > 0 && 'ageMs' in keep ? await whyUnsure() : null
+  if (problem !== null) return { removed: [], problem }
   await removeManifests(place, removed)
-  return removed
+  return { removed, problem: null }
 }

@@ -100,12 +100,14 @@ export class ScheduledBackups {
     redaction.learnOperator(await secretsOf(config))
     const input = { place: backups.place, keyFile: backups.keyFile, keep: backups.keep }
     const made = await this.#runBackup(JSON.stringify(input), signal)
-    const { backup_id, added_bytes, missing, damaged, made_key, master_key_problem: problem } = made
+    const { backup_id, added_bytes, missing, damaged, made_key, master_key_problem: problem, retention_problem } = made
     await this.#look(now().getTime())
     const lacking = lackingIn(missing)
     log.info({ backup_id, added_bytes, elsewhere: missing.length - lacking.length }, 'backed up')
     if (made_key) log.warn({ file: backups.keyFile }, 'this key opens the backups: keep a copy of it apart from them')
     if (problem !== null) log.warn({ backup_id, problem }, 'this backup cannot be restored without its master key')
+    if (retention_problem !== null)
+      log.warn({ backup_id, problem: retention_problem }, 'no backup was removed for its age')
     if (damaged.length > 0)
       log.error({ damaged, place: backups.place }, 'earlier backups are damaged, so no unused packs were removed')
     if (lacking.length > 0)

@@ -26,6 +26,14 @@ export async function noteTime(db: DbOrTransaction): Promise<DeletionTime & { ha
   return rows[0]!
 }
 
+/** As `noteTime` would find it. Null: no server of this version ran. */
+export async function readTime(db: DbOrTransaction): Promise<(DeletionTime & { now: string; is_far: boolean }) | null> {
+  const { rows } = await sql<DeletionTime & { now: string; is_far: boolean }>`
+    select seen_at, jumped_from, waits_until, now(), abs(extract(epoch from now() - seen_at)) > ${daysMax * 86_400} as is_far
+    from deletion_clock`.execute(db)
+  return rows[0] ?? null
+}
+
 /** As after a jump, whatever the time since. Returns until when deletions wait. */
 export async function beginWait(db: DbOrTransaction): Promise<string> {
   const { rows } = await sql<{ waits_until: string }>`

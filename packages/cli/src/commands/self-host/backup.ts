@@ -105,6 +105,7 @@ export const backup = command({
         )
       for (const { backup_id, says } of done.damaged)
         out.warn(`The backup ${backup_id} is damaged, so no unused packs were removed: ${says}`)
+      if (done.retention_problem !== null) out.warn(`No backup was removed for its age: ${done.retention_problem}.`)
       if (done.master_key_problem !== null)
         out.warn(`A restore of this backup needs the master key: ${done.master_key_problem}`)
       out.note('The master key is not in it. Keep a copy of SVC_MASTER_KEY_FILE apart from the backups.')
