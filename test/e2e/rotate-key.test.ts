@@ -1,6 +1,6 @@
 /** The master key is changed under a server with a live session: nothing stops, nothing is lost, and the key before opens nothing. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { copyFile, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { copyFile, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFirstCommit, run, program, Server, until } from './harness.ts'
 
@@ -119,6 +119,11 @@ test('the master key of a stopped server can be changed, and a folder without da
   await server.kill('SIGTERM')
   const rotated = await rotate('--json')
   expect(rotated.code).toBe(0)
+  const { master_key_id: id } = JSON.parse(rotated.stdout) as { master_key_id: string }
+  await rename(keyFile(), `${keyFile()}.away`)
+  const without = await rotate()
+  expect([without.code, without.stderr]).toEqual([1, expect.stringContaining(`cannot be opened without key ${id}.`)])
+  await rename(`${keyFile()}.away`, keyFile())
   expect(JSON.parse(rotated.stdout)).toMatchObject({ finished_earlier: false, projects: 1, moved: 0, servers: 0 })
   await server.boot()
   expect(await server.json<{ items: object[] }>(['secrets', 'ls', ...of()])).toBeTruthy()

@@ -67,11 +67,8 @@ export async function openRootKey(deps: KeyDeps): Promise<OpenedRoot> {
 
 async function firstMasterKey(deps: KeyDeps): Promise<Buffer> {
   const { masterKeyFile } = deps.config
-  const found = await findRow(deps.db, 'installation', {})
-  if (found !== null)
-    throw new MasterKeyError(
-      `There is no master key at ${masterKeyFile}, and ${sealedData(deps)} cannot be opened without key ${found.master_key_id}. ${await remedy(deps.db, deps, [found.master_key_id])}`,
-    )
+  const missing = await missingMasterKey(deps)
+  if (missing !== null) throw missing
   try {
     return await createMasterKey(masterKeyFile)
   } catch (error) {
@@ -80,6 +77,15 @@ async function firstMasterKey(deps: KeyDeps): Promise<Buffer> {
     if (made === null) throw error
     return made
   }
+}
+
+/** Names the key that data need. Null: there are no data yet. */
+export async function missingMasterKey(deps: KeyDeps): Promise<MasterKeyError | null> {
+  const found = await findRow(deps.db, 'installation', {})
+  if (found === null) return null
+  return new MasterKeyError(
+    `There is no master key at ${deps.config.masterKeyFile}, and ${sealedData(deps)} cannot be opened without key ${found.master_key_id}. ${await remedy(deps.db, deps, [found.master_key_id])}`,
+  )
 }
 
 function openWrap(deps: KeyDeps, masterKey: Buffer, wrap: OpenedRoot['wraps'][number]): Buffer {
@@ -128,7 +134,8 @@ const serversMax = 5
 async function remedy(db: DbOrTransaction, { config }: KeyDeps, ids: string[]): Promise<string> {
   const kept = await keptKeyRemedy(config.masterKeyFile, ids)
   if (kept !== null) return kept
-  if (config.databaseUrl === null) return 'Restore the right key, or set SVC_MASTER_KEY_FILE to its file.'
+  if (config.databaseUrl === null)
+    return 'Restore the right key from the copy that you keep, or set SVC_MASTER_KEY_FILE to its file. No backup contains it.'
   const rotated = await lastRotation(db)
   const names = await runningBeside(db, { ownName: keptServerName(config.dataDir), rotated })
   const running = names.length === 0 ? '' : ` (running: ${names.join(', ')})`

@@ -334,7 +334,11 @@ describe('refusing a rotation without losing a key', () => {
       `There is no master key at ${absent}, and the data of this database cannot be opened without key ${keyId(masterKey)}.`,
     )
     const nowhere = { ...deps, config: { ...deps.config, masterKeyFile: join(dir, 'nowhere') } }
-    expect(await refusal(rotateMasterKey(nowhere))).toContain('There is no master key at')
+    expect(await refusal(rotateMasterKey(nowhere))).toBe(await refusal(startedWith(absent)))
+    const stopped = { ...nowhere, config: { ...nowhere.config, databaseUrl: null } }
+    expect(await refusal(rotateMasterKey(stopped))).toBe(
+      `There is no master key at ${absent}, and the data in ${deps.config.dataDir} cannot be opened without key ${keyId(masterKey)}. Restore the right key from the copy that you keep, or set SVC_MASTER_KEY_FILE to its file. No backup contains it.`,
+    )
     await app.deps.db
       .updateTable('projects')
       .set({ data_key: randomBytes(60) })

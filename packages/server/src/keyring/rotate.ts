@@ -27,7 +27,7 @@ import {
   replaceMasterKey,
 } from './master-key.ts'
 import { checkDataKeys, moveDataKeys } from './move-data-keys.ts'
-import { type OpenedRoot, openRootKey, rotateAction } from './open-keyring.ts'
+import { missingMasterKey, type OpenedRoot, openRootKey, rotateAction } from './open-keyring.ts'
 
 type RotateDeps = Pick<Deps, 'db' | 'locks' | 'localLocks'> & {
   config: Pick<Deps['config'], 'masterKeyFile' | 'dataDir' | 'databaseUrl'>
@@ -37,8 +37,11 @@ export async function rotateMasterKey(deps: RotateDeps): Promise<RotationReport>
   return withLock(deps, 'svc master key', async () => {
     const servers = await countServers(deps)
     if ((await readMasterKey(deps.config.masterKeyFile)) === null)
-      throw new MasterKeyError(
-        `There is no master key at ${deps.config.masterKeyFile}. Run this on the server's machine with the server's settings.`,
+      throw (
+        (await missingMasterKey(deps)) ??
+        new MasterKeyError(
+          `There is no master key at ${deps.config.masterKeyFile}, and no server has run on this database, so there is none to change.`,
+        )
       )
     const root = await openRootKey(deps)
     // Move data keys under the root key first: the new master key could not open them.
