@@ -1,5 +1,6 @@
 /** Runs the server's own program, which knows its settings and its data, for one JSON document. */
 import { type ChildProcess, execFile } from 'node:child_process'
+import { whileStdinIsOpen } from '@svc/contract/daemon/operator-reports'
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { Refusal } from '../errors.ts'
@@ -34,20 +35,26 @@ export interface Asked {
   more?: string[]
   /** For its stdin, which other users of the machine cannot read. */
   input?: string
+  /** The program ends with this one, also when that is killed. For `whileStdinIsOpen`. */
+  isTied?: boolean
   /** Called for each line on stderr as it comes. */
   onLine?: (line: string) => void
 }
 
 export async function runServerProgram<T>(
   flag: ProgramFlag,
-  { ms, otherwise, env, more = [], input, onLine }: Asked,
+  { ms, otherwise, env, more = [], input, isTied = false, onLine }: Asked,
 ): Promise<T> {
   const [program, ...args] = serverCommand()
   let passOn: Disposable | null = null
   try {
-    const running = run(program, [...args, flag, ...more], { env, timeout: ms, maxBuffer: outputBytesMax })
+    const tie = isTied ? [whileStdinIsOpen] : []
+    const running = run(program, [...args, flag, ...more, ...tie], { env, timeout: ms, maxBuffer: outputBytesMax })
     passOn = passSignals(running.child)
-    running.child.stdin?.end(input)
+    // Its end says why it reads no more.
+    running.child.stdin?.on('error', reportedByItsEnd)
+    if (isTied) running.child.stdin?.write(`${input}\n`)
+    else running.child.stdin?.end(input)
     if (onLine !== undefined && running.child.stderr !== null) followLines(running.child.stderr, onLine)
     return JSON.parse((await running).stdout) as T
   } catch (error) {
@@ -59,6 +66,8 @@ export async function runServerProgram<T>(
     passOn?.[Symbol.dispose]()
   }
 }
+
+function reportedByItsEnd(): void {}
 
 /** The program ends with this command, and with it the database that it may have started. */
 function passSignals(child: ChildProcess): Disposable {

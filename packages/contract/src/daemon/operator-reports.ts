@@ -1,5 +1,8 @@
 /** The server's program prints these reports for the commands of `svc self-host`. */
 
+/** For a command that ends with the program that runs it, also when that one is killed. Its input is one line. */
+export const whileStdinIsOpen = '--while-stdin-is-open'
+
 export interface MissingRepository {
   project_id: string
   slug?: string | undefined

@@ -3,6 +3,7 @@
  * document. Imported when used: a server needs none of them.
  */
 import { getPriority, setPriority } from 'node:os'
+import { whileStdinIsOpen } from '@svc/contract/daemon/operator-reports'
 import type { Config } from '../config.ts'
 
 type Command = (config: Config, more: string[]) => Promise<unknown>
@@ -20,17 +21,19 @@ export const commands: Record<string, Command> = {
   '--backup': async (config, more) => {
     // The server and its sessions come first.
     setPriority(Math.max(getPriority(), backupNiceness))
-    const asked = more.includes(whileStdinIsOpen) ? await lineOfCaller() : await input()
-    return (await import('../backup/back-up.ts')).backUp(config, JSON.parse(asked), progress)
+    return (await import('../backup/back-up.ts')).backUp(config, JSON.parse(await inputOf(more)), progress)
   },
-  '--restore': async (config) =>
-    (await import('../backup/restore.ts')).restore(config, JSON.parse(await input()), progress),
+  '--restore': async (config, more) =>
+    (await import('../backup/restore.ts')).restore(config, JSON.parse(await inputOf(more)), progress),
   '--resume': async (config) => (await import('../backup/resume.ts')).resume(config),
-  '--list-backups': async (config) =>
-    (await import('../backup/list.ts')).describeBackups(config, JSON.parse(await input()), progress),
-  '--remove-backups': async (config) =>
-    (await import('../backup/remove.ts')).removeBackups(config, JSON.parse(await input()), progress),
-  '--check': async (config) => (await import('../backup/check/check.ts')).check(config, progress),
+  '--list-backups': async (config, more) =>
+    (await import('../backup/list.ts')).describeBackups(config, JSON.parse(await inputOf(more)), progress),
+  '--remove-backups': async (config, more) =>
+    (await import('../backup/remove.ts')).removeBackups(config, JSON.parse(await inputOf(more)), progress),
+  '--check': async (config, more) => {
+    await inputOf(more)
+    return (await import('../backup/check/check.ts')).check(config, progress)
+  },
 }
 
 /** These come before the configuration is read. */
@@ -43,8 +46,9 @@ function input(): Promise<string> {
   return new Response(Bun.stdin.stream()).text()
 }
 
-/** For a command that has to end with the program that runs it, also when that one is killed. */
-export const whileStdinIsOpen = '--while-stdin-is-open'
+function inputOf(more: string[]): Promise<string> {
+  return more.includes(whileStdinIsOpen) ? lineOfCaller() : input()
+}
 
 /** The first line. The end of stdin, which comes with the end of the caller, ends this process as a signal does. */
 function lineOfCaller(): Promise<string> {

@@ -58,7 +58,7 @@ async function runProgram(flag: string, env: Record<string, string> = {}) {
 
 const postmaster = () => join(dir, 'data/postgres/postmaster.pid')
 
-test.each(['SIGTERM', 'SIGINT'] as const)(
+test.each(['SIGTERM', 'SIGINT', 'SIGKILL'] as const)(
   'a command that gets %s ends the database that it started',
   async (signal) => {
     const reached = join(dir, `reached-${signal}`)
@@ -70,7 +70,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
     await until('the tables are read', () => Bun.file(reached).exists())
     const postgres = Number((await Bun.file(postmaster()).text()).split('\n')[0])
     child.kill(signal)
-    expect(await child.exited).toBe(1)
+    expect(await child.exited).toBe(signal === 'SIGKILL' ? 137 : 1)
     await until('PostgreSQL to end', async () => !isAlive(postgres) && !existsSync(postmaster()))
   },
 )

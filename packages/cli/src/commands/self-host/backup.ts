@@ -467,7 +467,7 @@ async function askWithProgress<T>(
   out.passing('Starting')
   try {
     return await askServerProgram<T>(ctx, flag, {
-      ...{ ms: 0, otherwise, input: JSON.stringify(input) },
+      ...{ ms: 0, otherwise, input: JSON.stringify(input), isTied: true },
       onLine: (line) => out.passing(progressIn(line)),
     })
   } finally {
