@@ -1,4 +1,5 @@
 /** The control groups of sandboxes as the driver sees them, whichever hierarchy makes them. */
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { MissingLimit, SandboxLimits } from '../driver.ts'
 
@@ -20,6 +21,16 @@ export interface Cgroups {
   remove(sandboxId: string): Promise<void>
   /** Groups that exist, left-overs included. */
   list(): Promise<string[]>
+}
+
+/**
+ * What gives a server control groups that has none. A scope of systemd's user manager gives none either: the driver has
+ * tried one.
+ */
+export function groupsRemedy(): string {
+  if (existsSync('/run/systemd/system'))
+    return 'Run the server as a service of the system, to which systemd gives control groups: svc self-host unit --system'
+  return 'Run the server as root, or where its user may write the control groups of memory and processes'
 }
 
 /** The work tree is in memory (see arrangement.ts), so its limit adds to that of the programs. */

@@ -135,4 +135,29 @@ describe('failures', () => {
     expect(probed).toMatchObject({ kind: 'missing', problem: 'bubblewrap is not installed.' })
     expect(probed.install).toMatch(/ bubblewrap$/)
   })
+
+  test.each([
+    ['mkdir -p /run/systemd/system', 'Run the server as a service of the system, .*: svc self-host unit --system$'],
+    ['true', 'Run the server as root, or where its user may write the control groups'],
+  ])('a server without control groups is told what gives it some: with %s', async (made, remedy) => {
+    const code = `
+      const { createLocalDriver } = await import('${resolve(import.meta.dir, 'driver.ts')}')
+      const driver = createLocalDriver({ stateDir: '${join(folder, 'nogroups')}', svcBinary: '${program}', runtimeBinary: '${program}', log() {} })
+      const { warnings } = await driver.probe()
+      console.log(JSON.stringify({ warnings, findings: await driver.examine() }))`
+    const arrange = `umount --recursive /sys/fs/cgroup && mount -t tmpfs tmpfs /run && ${made} && exec "$@"`
+    const child = Bun.spawn(
+      ['unshare', '--mount', '--propagation', 'private', 'sh', '-c', arrange, 'sh', process.execPath, '-e', code],
+      { stdout: 'pipe', stderr: 'inherit' },
+    )
+    const { warnings, findings } = JSON.parse(await new Response(child.stdout).text()) as {
+      warnings: string[]
+      findings: { name: string }[]
+    }
+    expect(findings.find(({ name }) => name === 'limits')).toMatchObject({
+      state: 'weak',
+      mend: expect.stringMatching(new RegExp(remedy)),
+    })
+    expect(warnings.find((each) => each.includes('control groups'))).toMatch(new RegExp(remedy))
+  })
 })

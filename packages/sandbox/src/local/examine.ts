@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 
 import { type Finding, good, missing, weak } from '../finding.ts'
 import type { ProbeOutcome } from '../driver.ts'
-import type { Cgroups } from './cgroup.ts'
+import { type Cgroups, groupsRemedy } from './cgroup.ts'
 import type { Identity } from './ids.ts'
 import { findProgram, installCommand } from './probe.ts'
 
@@ -58,7 +58,7 @@ function limits(cgroups: Cgroups): Finding {
     return weak(
       'limits',
       'the server cannot use control groups: a sandbox has limits for processes and files, but not for memory and CPU time',
-      'systemd-run --user --scope -p Delegate=yes npm start',
+      groupsRemedy(),
     )
   if (cgroups.missing.length > 0)
     return weak('limits', `control groups ${cgroups.kind} limit memory and processes here, but not CPU time`)

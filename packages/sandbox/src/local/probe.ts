@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 
 import type { ProbeOutcome } from '../driver.ts'
-import type { Cgroups } from './cgroup.ts'
+import { type Cgroups, groupsRemedy } from './cgroup.ts'
 import type { Identity } from './ids.ts'
 
 const run = promisify(execFile)
@@ -104,8 +104,8 @@ function warnings(input: ProbeInput): string[] {
   if (input.cgroups.kind === 'none') {
     found.push(
       'The server cannot use control groups, so a sandbox has limits for processes and files, but not for memory and ' +
-        'CPU time. Its programs yield to others and are killed first when memory runs out. Start the server with: ' +
-        'systemd-run --user --scope -p Delegate=yes npm start',
+        'CPU time. Its programs yield to others and are killed first when memory runs out. ' +
+        groupsRemedy(),
     )
   } else if (input.cgroups.missing.includes('cpu'))
     found.push('The server cannot use the control group for CPU time, so a sandbox can use all of it.')
