@@ -41,6 +41,32 @@ async function runtimeStopped(): Promise<void> {
   })
 }
 
+// Another server with a copy would be needed to have such a start.
+test.skipIf(!browserPath)(
+  'shows why a start waits',
+  async () => {
+    const { page, server } = story
+    const path = `/v1/projects/${project.project_id}/sessions/${sessionId}`
+    const session = { ...(await server.send<object>('GET', path)), status: 'provisioning' }
+    const note = 'Waits for the copy of this project on another server. bob does not answer.'
+    const branch = { name: 'branch', started_at: new Date().toISOString(), ms: null, error: null, note }
+    await page.route(`**${path}?*`, (route) => route.fulfill({ json: session }))
+    await page.route(`**${path}`, (route) => route.fulfill({ json: session }))
+    await page.route(`**${path}/timeline`, (route) => route.fulfill({ json: { phases: [branch] } }))
+    // The stream would say that the session runs.
+    const over = Promise.withResolvers<void>()
+    await page.route(`**${path}/events*`, async (route) => {
+      await over.promise
+      await route.continue()
+    })
+    await page.goto(`${server.url}/projects/${project.slug}/sessions/${sessionId}`)
+    await page.getByRole('region', { name: 'Conversation' }).getByText(note).waitFor(slow)
+    over.resolve()
+    await page.unrouteAll({ behavior: 'wait' })
+  },
+  240_000,
+)
+
 test.skipIf(!browserPath)(
   'shows that the agent sleeps, wakes, runs a command, and that the page reconnects',
   async () => {

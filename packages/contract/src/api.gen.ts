@@ -3777,7 +3777,7 @@ export interface components {
             ms: number | null;
             error: string | null;
             /**
-             * @description For a refresh: what it changed. For `queue`: the place in line.
+             * @description For a refresh: what it changed. For `queue`: the place in line. For `branch`: why it waits.
              * @default null
              */
             note: string | null;

@@ -144,7 +144,11 @@ export interface RepositoryReplicas {
    * Branches and tags that moved here without a record, as when the database or this server ended in the middle of a push,
    * with their recorded values. Empty once `allRecorded` was called, until `unrecorded`.
    */
-  missing(project: CopiedProject, store: CopiedStore): Promise<{ ref: string; old: string | null }[]>
+  missing(
+    project: CopiedProject,
+    store: CopiedStore,
+    how?: Pick<HowToSend, 'onWait'>,
+  ): Promise<{ ref: string; old: string | null }[]>
   allRecorded(project: CopiedProject): void
   /** A ref may have moved that could not be recorded. */
   unrecorded(projectId: string): void
@@ -156,6 +160,8 @@ export interface HowToSend {
   waitMs?: number
   /** When the change began to wait, for its turn too, by `performance.now()`. Now by default. */
   since?: number
+  /** Gets the reason when the change has to wait for the copy, and again with each attempt that fails. */
+  onWait?: (reason: string) => void
   /** The new commits among the given ones, and the files with all that they need beside what the copy has. Null: unknown. */
   files?: { commits: string[]; read: (has: string[]) => Promise<StoreFile[] | null> }
 }

@@ -403,7 +403,7 @@ export const getTimelineRoute = route.get('project-read', `${base}/:sessionId/ti
           .string()
           .nullable()
           .default(null)
-          .describe('For a refresh: what it changed. For `queue`: the place in line.'),
+          .describe('For a refresh: what it changed. For `queue`: the place in line. For `branch`: why it waits.'),
       }),
     ),
   }),

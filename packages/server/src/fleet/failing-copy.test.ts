@@ -129,3 +129,41 @@ test('a server with a copy that reaches the database alone is named, and its pro
     await fleet.close()
   }
 }, 120_000)
+
+test('a session whose start waits for the copy shows why, and goes on with it', async () => {
+  const fleet = await makeFleet(['ada', 'bob'])
+  const [ada, bob] = fleet.servers
+  try {
+    expect((await ada!.boot({}, { hasSandboxes: true })).url).not.toBeNull()
+    expect((await bob!.boot()).url).not.toBeNull()
+    const project = await FleetProject.make(fleet, ada!)
+    const { session_id: id } = await project.ask<{ session_id: string }>(ada!, 'POST', '/sessions', {})
+    const status = async () => (await project.ask<{ status: string }>(ada!, 'GET', `/sessions/${id}`)).status
+    await until('the session to run', async () => (await status()) === 'running')
+    await project.ask(ada!, 'POST', `/sessions/${id}/stop`)
+    await until('the session to stop', async () => (await status()) === 'stopped')
+    await bob!.kill('SIGKILL')
+    // It has to compare its branches with what is recorded.
+    await ada!.kill('SIGTERM')
+    expect((await ada!.boot({}, { hasSandboxes: true })).url).not.toBeNull()
+    await project.ask(ada!, 'POST', `/sessions/${id}/restart`)
+    const branch = async () => {
+      type Phases = { phases: { name: string; ms: number | null; note: string | null }[] }
+      const { phases } = await project.ask<Phases>(ada!, 'GET', `/sessions/${id}/timeline`)
+      return phases.find(({ name }) => name === 'branch')
+    }
+    const waiting = await until('the reason to be shown', async () => {
+      const phase = await branch()
+      return phase?.note == null ? null : phase
+    })
+    expect(waiting.ms).toBeNull()
+    expect(waiting.note).toMatch(
+      /^Waits for the copy of this project on another server\. (The server with its copy, bob,|No other server that keeps copies|bob) .*Operators: svc self-host copies\.$/s,
+    )
+    expect((await bob!.boot()).url).not.toBeNull()
+    await until('the session to run', async () => (await status()) === 'running')
+    expect(await branch()).toMatchObject({ ms: expect.any(Number), note: null })
+  } finally {
+    await fleet.close()
+  }
+}, 120_000)

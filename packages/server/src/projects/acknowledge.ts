@@ -5,7 +5,7 @@ import { type Homed, hasMoved, holdHome } from './home-store.ts'
 import { readRefValue, type Repository } from '@svc/git'
 import type { DbOrTransaction } from '../db/schema.ts'
 import { handledElsewhere } from '../deadline.ts'
-import type { Deps } from '../deps.ts'
+import type { Deps, HowToSend } from '../deps.ts'
 import '../failpoint.ts'
 import { requireWholeDisk } from './replicas/earlier-disk.ts'
 import { endRecords, insertRefChanges } from './replicas/store.ts'
@@ -21,6 +21,7 @@ interface Changed {
   mayLag?: () => boolean
   /** Whose work alone these refs are. It waits for no change of other refs, which may wait for the copy. */
   sessionId?: string
+  onWait?: HowToSend['onWait']
 }
 
 /** Of a change that may lag. */
@@ -33,7 +34,7 @@ const lookMs = 100
  */
 export async function acknowledge<T>(
   deps: AcknowledgeDeps,
-  { project, store, refs, mayLag = () => false, sessionId = '' }: Changed,
+  { project, store, refs, mayLag = () => false, sessionId = '', onWait }: Changed,
   write: (db: DbOrTransaction) => Promise<T>,
 ): Promise<T> {
   const { db, home, replicas } = deps
@@ -48,7 +49,7 @@ export async function acknowledge<T>(
     const commits = changes.flatMap((change) => change.new ?? [])
     await failpoint('refs.before_copy')
     for (;;) {
-      const replica = await sentOrLagging(replicas.send(project, store, commits, { since }), { since, mayLag })
+      const replica = await sentOrLagging(replicas.send(project, store, commits, { since, onWait }), { since, mayLag })
       await failpoint('refs.before_record')
       const outcome = await db
         .transaction()
@@ -104,10 +105,10 @@ async function unrecorded<T>(
  */
 export async function recordMissing(
   deps: AcknowledgeDeps,
-  { project, store }: Pick<Changed, 'project' | 'store'>,
+  { project, store, onWait }: Pick<Changed, 'project' | 'store' | 'onWait'>,
 ): Promise<void> {
-  const refs = await deps.replicas.missing(project, store)
-  if (refs.length > 0) await acknowledge(deps, { project, store, refs }, async () => {})
+  const refs = await deps.replicas.missing(project, store, { onWait })
+  if (refs.length > 0) await acknowledge(deps, { project, store, refs, onWait }, async () => {})
   deps.replicas.allRecorded(project)
 }
 

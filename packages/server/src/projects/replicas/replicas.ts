@@ -1,14 +1,5 @@
 /** Keeps a copy of each project at home here on another server: makes it, sends it objects, and replaces it. */
-import {
-  listAllRefs,
-  missingObjects,
-  notedKeptRefs,
-  objectFormat,
-  placeOf,
-  type RefValue,
-  type Repository,
-  writeFiles,
-} from '@svc/git'
+import { listAllRefs, missingObjects, notedKeptRefs, objectFormat, type Repository, writeFiles } from '@svc/git'
 import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
 import type { Deps, HowToSend, RepositoryReplicas } from '../../deps.ts'
@@ -18,11 +9,10 @@ import { isAnswering, lookAgain } from '../../fleet/reachable.ts'
 import { pause } from '../../pause.ts'
 import type { Homed } from '../home-store.ts'
 import { rootsOf } from '../../storage/root-queries.ts'
-import { managedDir, mirrorDir } from '../repository.ts'
 import { getProjectOrDeleted, type ProjectRow } from '../store.ts'
 import { packBody, packOf, packWithRoots } from './pack-body.ts'
-import { requireWholeDisk } from './earlier-disk.ts'
 import { askPeer, type HeldReplica, PeerFailure, reasonOf, replicaPath } from './peer.ts'
+import { listRefsToCopy, storeOf } from './refs-to-copy.ts'
 import { beingMade, noCopy, noneRuns, notAnswering, Uncopied } from './uncopied.ts'
 import {
   changesAfter,
@@ -49,6 +39,8 @@ const waitMsMax = 20_000
 const silentMsMax = 8_000
 const retryMs = 200
 const lookMs = 2_000
+/** A copy that is found takes milliseconds. */
+const slowMs = 1_000
 /** A paused server answers nothing, and a write waits for another one then. */
 const answerMsMax = 5_000
 /** A large repository over a slow network. */
@@ -90,6 +82,11 @@ const sentMs = 45 * 60_000
 /** A server that was given up is tried again after this time. */
 const forgivenMs = 60_000
 
+interface Waiting {
+  until: number
+  onWait: HowToSend['onWait']
+}
+
 interface Question {
   path: string
   method?: 'GET' | 'POST'
@@ -120,7 +117,7 @@ export class Replicas implements RepositoryReplicas {
   async send(project: Homed, store: Store, commits: string[], how: HowToSend = {}): Promise<string | null> {
     if (this.mode !== 'sync') return null
     const until = (how.since ?? performance.now()) + (how.waitMs ?? waitMsMax)
-    return this.#withCopy(project, until, async (copy) => {
+    return this.#withCopy(project, { until, onWait: how.onWait }, async (copy) => {
       await this.#transfer(copy, store, commits, how.files)
       return copy.keeper.server_name
     })
@@ -148,10 +145,15 @@ export class Replicas implements RepositoryReplicas {
     this.#copies.delete(projectId)
   }
 
-  async missing(project: Homed, store: Store): Promise<{ ref: string; old: string | null }[]> {
+  async missing(
+    project: Homed,
+    store: Store,
+    { onWait }: Pick<HowToSend, 'onWait'> = {},
+  ): Promise<{ ref: string; old: string | null }[]> {
     const { project_id, home_epoch } = project
     if (this.mode !== 'sync' || this.#complete.get(project_id) === home_epoch) return []
-    const copy = await this.#withCopy(project, performance.now() + waitMsMax, (found) => found)
+    const waiting = { until: performance.now() + waitMsMax, onWait }
+    const copy = await this.#withCopy(project, waiting, (found) => found)
     if (copy === null) return []
     const refs = new Map((await listAllRefs(store.dir, 'refs/')).map(({ ref, sha }) => [ref, sha]))
     return [...new Set([...refs.keys(), ...copy.tips.keys()])]
@@ -213,11 +215,11 @@ export class Replicas implements RepositoryReplicas {
   }
 
   /** Tries again until then while no server takes the copy. Null: there is no server to wait for. */
-  async #withCopy<T>(project: Homed, until: number, use: (copy: Copy) => T | Promise<T>): Promise<T | null> {
+  async #withCopy<T>(project: Homed, waiting: Waiting, use: (copy: Copy) => T | Promise<T>): Promise<T | null> {
     const otherClocks: string[] = []
     for (;;) {
       try {
-        const copy = await this.#copyBy(project, until)
+        const copy = await this.#copyBy(project, waiting)
         return copy === null ? null : await use(copy)
       } catch (error) {
         if (!(error instanceof PeerFailure || error instanceof Uncopied)) throw error
@@ -226,20 +228,23 @@ export class Replicas implements RepositoryReplicas {
         if (refusing !== null) otherClocks.push(refusing)
         // No clock is set right within this time.
         const isVain = refusing !== null && !(await hasKeepers(this.#deps.db, this.#deps.serverName, ...otherClocks))
-        if (isVain || performance.now() + retryMs > until) {
+        if (isVain || performance.now() + retryMs > waiting.until) {
           if (error.message !== beingMade) await recordCopyFailure(this.#deps.db, project, reasonOf(error))
           throw noCopy(error)
         }
+        waiting.onWait?.(error.message)
         await pause(retryMs, new AbortController().signal)
       }
     }
   }
 
   /** A copy takes minutes to make. A change waits for the turn of others first, and then still gets one look. */
-  #copyBy(project: Homed, until: number): Promise<Copy | null> {
+  #copyBy(project: Homed, { until, onWait }: Waiting): Promise<Copy | null> {
+    const reason = () => this.#pending.get(project.project_id) ?? beingMade
+    const slow = setTimeout(() => onWait?.(reason()), slowMs)
     return withDeadline(this.#copyOf(project), Math.max(until - performance.now(), lookMs), () => {
-      throw new Uncopied(this.#pending.get(project.project_id) ?? beingMade)
-    })
+      throw new Uncopied(reason())
+    }).finally(() => clearTimeout(slow))
   }
 
   /** The current copy, made when it is missing. Null: there is no server to wait for. One at a time per project. */
@@ -321,7 +326,7 @@ export class Replicas implements RepositoryReplicas {
     const store = storeOf(this.#deps, project)
     // In this order: the refs may be newer than the number, and following the later changes ends with the same values.
     const seq = await lastSeq(db, project_id)
-    const refs = await listRefs(this.#deps.db, store, project)
+    const refs = await listRefsToCopy(db, store, project)
     const noted = project.managed ? [] : await notedKeptRefs(store.dir)
     const wants = [...new Set(refs.map(({ sha }) => sha))]
     const has = (held?.refs ?? []).map(({ sha }) => sha)
@@ -474,22 +479,4 @@ function hasNoCopy(error: unknown): boolean {
 function whenRefused(error: unknown): null {
   if (hasNoCopy(error)) return null
   throw error
-}
-
-function storeOf(deps: Pick<Deps, 'config'>, { project_id, managed, account_id }: ProjectRow): Store {
-  return { dir: managed ? managedDir(deps, project_id) : mirrorDir(deps, project_id), group: account_id }
-}
-
-/** The branches of an external repository are on its host. */
-async function listRefs(db: Deps['db'], store: Store, project: ProjectRow): Promise<RefValue[]> {
-  const { dir } = store
-  const { managed, project_id } = project
-  if ((await placeOf(dir)) === null) {
-    // A mirror is made at its first use. A home that has lost its disk must not replace a copy with nothing.
-    if (managed || (await lastSeq(db, project_id)) > 0)
-      throw new Error('The repository of the project is gone from the data folder of its home.')
-    return []
-  }
-  await requireWholeDisk(db, project, store)
-  return listAllRefs(dir, managed ? 'refs/' : 'refs/svc/')
 }

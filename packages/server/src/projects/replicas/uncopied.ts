@@ -26,6 +26,11 @@ export function noneRuns(servers: { server_name: string; last_seen: string | nul
   return new Uncopied(`No other server that keeps copies is running: ${seen.join(', ')}. ${mend}`)
 }
 
+/** What the start of a session shows. `reason` is that of an `Uncopied` or a `PeerFailure`. */
+export function waitsForCopy(reason: string): string {
+  return `Waits for the copy of this project on another server. ${reason} Operators: svc self-host copies.`
+}
+
 export function noCopy(cause: Error): ServiceError {
   return new ServiceError(
     'unavailable',

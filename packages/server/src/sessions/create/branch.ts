@@ -3,7 +3,7 @@ import { createBranch, readTips, type Repository } from '@svc/git'
 import { withLock } from '../../db/lock.ts'
 import { withDeadline } from '../../deadline.ts'
 import type { DbOrTransaction } from '../../db/schema.ts'
-import type { Deps } from '../../deps.ts'
+import type { Deps, HowToSend } from '../../deps.ts'
 import { acknowledge, type AcknowledgeDeps, recordMissing } from '../../projects/acknowledge.ts'
 import { deletionLock } from '../../projects/branch-deletion.ts'
 import type { Homed } from '../../projects/home-store.ts'
@@ -31,6 +31,8 @@ export async function baseTip(repository: Repository, baseRef: string): Promise<
 
 type BranchDeps = AcknowledgeDeps & Pick<Deps, 'log'>
 
+type OnWait = HowToSend['onWait']
+
 interface OfProject {
   project: Homed
   repository: Repository
@@ -46,16 +48,16 @@ export async function ensureSessionBranch(
   deps: BranchDeps & Pick<Deps, 'locks'>,
   { project, repository }: OfProject & { project: ProjectRow },
   session: OfSession,
-  signal: AbortSignal,
+  { signal, onWait }: { signal: AbortSignal; onWait: OnWait },
 ): Promise<void> {
-  if (session.branch_deleted_at === null) return ensureBranch(deps, { project, repository }, session)
+  if (session.branch_deleted_at === null) return ensureBranch(deps, { project, repository }, session, onWait)
   // It was merged and then deleted, or is being deleted at this moment: it begins where its base is now. A mark that is
   // left is of a server that died.
   const { branch_name: branch } = session
   const unmarked = withLock(deps, deletionLock(project.project_id), () => unmarkBranch(deps.db, { ...project, branch }))
   // A git host may be slow, and another server may be paused while it holds the lock.
   await withDeadline(unmarked, deletionMsMax, tooLong, signal)
-  await ensureBranch(deps, { project, repository }, { ...session, start_sha: null })
+  await ensureBranch(deps, { project, repository }, { ...session, start_sha: null }, onWait)
   await updateSession(deps.db, session.session_id, { branch_deleted_at: null, start_sha: null })
 }
 
@@ -71,33 +73,35 @@ async function ensureBranch(
   deps: BranchDeps,
   { project, repository }: OfProject & { project: ProjectRow },
   session: OfSession,
+  onWait: OnWait,
 ): Promise<void> {
   const { branch_name: branch, base_ref, start_sha, generation } = session
   const found = await readTips(repository, [branch, base_ref], {})
   if (found.kind === 'unreachable') throw unreachable(found.reason)
   if (found.tips.has(branch)) {
     // An earlier try may have made it without a record.
-    if (repository.remote === null) await recordMissing(deps, { project, store: repository })
+    if (repository.remote === null) await recordMissing(deps, { project, store: repository, onWait })
     return
   }
   // The base of a session that ran before may have been merged and deleted since.
   const isBaseGone = generation > 1 && !found.tips.has(base_ref)
   const sha = start_sha ?? (await baseTip(repository, isBaseGone ? project.default_branch : base_ref))
-  await cutSessionBranch(deps, { project, repository }, { branch, sha })
+  await cutSessionBranch(deps, { project, repository }, { branch, sha, onWait })
 }
 
 export async function cutSessionBranch(
   deps: BranchDeps,
   { project, repository }: OfProject,
-  cut: { branch: string; sha: string },
+  cut: { branch: string; sha: string; onWait?: OnWait },
 ): Promise<void> {
-  if (repository.remote === null) await deps.replicas.send(project, repository, [cut.sha])
-  const outcome = await createBranch(repository, cut)
+  const { onWait } = cut
+  if (repository.remote === null) await deps.replicas.send(project, repository, [cut.sha], { onWait })
+  const outcome = await createBranch(repository, { branch: cut.branch, sha: cut.sha })
   const refs = [{ ref: `refs/heads/${cut.branch}`, old: null }]
   // Another caller may have made an existing one, so it is never deleted.
   const record = (db: DbOrTransaction) => recordBranch(db, { project_id: project.project_id, branch: cut.branch })
   if (outcome.kind === 'created' && repository.remote !== null) await record(deps.db)
-  else if (outcome.kind === 'created') await acknowledge(deps, { project, store: repository, refs }, record)
+  else if (outcome.kind === 'created') await acknowledge(deps, { project, store: repository, refs, onWait }, record)
   switch (outcome.kind) {
     case 'created':
     case 'exists':

@@ -23,14 +23,23 @@ export class PhaseJournal {
     this.#position = await resumePhases(this.#deps.db, this.#of, this.#deps.now())
   }
 
-  async run<T>(name: string, work: () => Promise<T>): Promise<T> {
+  /** `work` may show why it waits. The reason goes when the phase ends. */
+  async run<T>(name: string, work: (waits: (reason: string) => void) => Promise<T>): Promise<T> {
     const position = this.#position++
     const started = performance.now()
     const row = { ...this.#of, position, name, started_at: this.#deps.now(), ms: null, error: null, note: null }
-    const end = (error: string | null) => setPhase(this.#deps.db, { ...row, ms: performance.now() - started, error })
+    const end = async (error: string | null) => {
+      await this.#written
+      await setPhase(this.#deps.db, { ...row, ms: performance.now() - started, error })
+    }
     await setPhase(this.#deps.db, row)
+    let shown: string | null = null
+    const waits = (reason: string) => {
+      if (reason !== shown) this.#writeWait({ ...row, note: this.#redact(reason) })
+      shown = reason
+    }
     try {
-      const value = await work()
+      const value = await work(waits)
       await end(null)
       return value
     } catch (error) {
@@ -61,7 +70,7 @@ export class PhaseJournal {
     this.#written = this.#written
       .then(() => setPhase(this.#deps.db, row))
       .catch((error: unknown) =>
-        this.#deps.log.warn({ err: error, session_id: row.session_id }, 'showing the place in line failed'),
+        this.#deps.log.warn({ err: error, session_id: row.session_id }, 'showing why a session waits failed'),
       )
   }
 

@@ -6,6 +6,7 @@ import { modelCatalog } from '../../model-catalog/catalog.ts'
 import { readManifestAt } from '../../projects/manifest.ts'
 import { openRepository } from '../../projects/repository.ts'
 import { getProject } from '../../projects/store.ts'
+import { waitsForCopy } from '../../projects/replicas/uncopied.ts'
 import { silentReason } from '../../sandboxes/adopt.ts'
 import { adoptSandbox } from './adopt.ts'
 import { bootEnvironment } from './boot-environment.ts'
@@ -67,7 +68,10 @@ export async function provision(
   const project = await getProject(deps.db, session.project_id)
   if (project === null) throw new ServiceError('not_found', 'The project of this session was deleted.')
   const repository = await openRepository(deps, project)
-  await journal.run('branch', () => ensureSessionBranch(deps, { project, repository }, session, signal))
+  await journal.run('branch', (waits) => {
+    const onWait = (reason: string) => waits(waitsForCopy(reason))
+    return ensureSessionBranch(deps, { project, repository }, session, { signal, onWait })
+  })
   await failpoint('session.provision.after_branch')
   const { env, settings, image, inForce } = await journal.run('prepare', async () => {
     const keys = await claimGeneration(deps, driver, session, sandboxId)

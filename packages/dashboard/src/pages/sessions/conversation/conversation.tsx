@@ -212,7 +212,9 @@ function AgentState({ session, busy }: { session: Session; busy: boolean }) {
   if (waitingFor === 'person') return 'The agent is waiting for your answer.'
   if (status === 'provisioning') {
     const step = data?.phases.at(-1)
-    return step?.name === 'queue' && step.ms === null ? 'Waiting for a place to start…' : 'The session is starting…'
+    if (step === undefined || step.ms !== null) return 'The session is starting…'
+    if (step.name === 'queue') return 'Waiting for a place to start…'
+    return step.note ?? 'The session is starting…'
   }
   if (!busy) return ''
   return asleepSince == null ? 'The agent is working…' : 'Waking the agent…'
