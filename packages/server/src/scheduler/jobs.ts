@@ -324,7 +324,15 @@ function jobsOfHomes(deps: Deps): Job[] {
       run: (signal) => moves.tend(signal),
       ended: () => moves.ended(),
     },
-    { name: 'balance servers', scope: 'any server', everyMs: 20_000, run: () => balanceServers(deps) },
+    {
+      name: 'balance servers',
+      scope: 'any server',
+      everyMs: 2_000,
+      // The next move of a drain begins when one has ended.
+      wakeOn: ['project_moves'],
+      idleMs: 20_000,
+      run: (_signal, changed) => balanceServers(deps, { ofDrains: changed !== 'all' }),
+    },
     { name: 'test sandboxes', scope: 'own sandboxes', everyMs: 60_000, run: () => recordOwnSandboxes(deps) },
     {
       name: 'remove moved copies',

@@ -2,7 +2,7 @@
 import type { Deps } from '../../deps.ts'
 import { idleProject, loads, lockBalance, nextToDrain, type ServerLoad } from './balance-store.ts'
 import { rowOf } from './start-move.ts'
-import { activeMoves, insertMove } from './store.ts'
+import { activeMoves, insertMove, type MoveRow } from './store.ts'
 
 /** A restart is no reason to move anything. */
 const settledMinutes = 5
@@ -18,14 +18,23 @@ const allMax = 16
 
 type BalanceDeps = Pick<Deps, 'config' | 'db' | 'heartbeat' | 'home' | 'log' | 'newId'>
 
-export async function balanceServers(deps: BalanceDeps): Promise<void> {
-  if (deps.home === null) return
-  const begun = await deps.db.transaction().execute(async (trx) => {
+/** `ofDrains`: only the moves that a drain has room for, as when one of them has ended. */
+export async function balanceServers(deps: BalanceDeps, { ofDrains = false } = {}): Promise<void> {
+  while (deps.home !== null) {
+    const begun = await beginNext(deps, ofDrains)
+    if (begun === null) return
+    const { project_id, from_server: from, to_server: to, cause } = begun
+    deps.log.info({ project_id, from, to, cause }, 'a project begins to move to another server')
+  }
+}
+
+function beginNext(deps: BalanceDeps, ofDrains: boolean): Promise<MoveRow | null> {
+  return deps.db.transaction().execute(async (trx) => {
     if (!(await lockBalance(trx))) return null
     const active = await activeMoves(trx)
     const servers = ofOneClock(await loads(trx, deps.heartbeat.deadAfterSeconds()))
-    const balance = deps.config.balanceHomes ? chooseBalance(servers) : null
-    for (const { from, to } of drains(servers)) {
+    const balance = deps.config.balanceHomes && !ofDrains ? chooseBalance(servers) : null
+    for (const { from, to } of drains(servers, active)) {
       const moves = active.filter(({ cause, from_server }) => cause === 'drain' && from_server === from)
       const waits = moves.filter(({ phase, waits_for }) => phase === 'copied' && waits_for !== null).length
       const hasPlace = moves.length - waits < drainsMax && moves.length < allMax
@@ -37,9 +46,6 @@ export async function balanceServers(deps: BalanceDeps): Promise<void> {
     const project = await idleProject(trx, balance.from)
     return project === null ? null : insertMove(trx, { ...rowOf(deps, project, balance.to), cause: 'balance' })
   })
-  if (begun === null) return
-  const { project_id, from_server: from, to_server: to, cause } = begun
-  deps.log.info({ project_id, from, to, cause }, 'a project begins to move to another server')
 }
 
 /** Servers with another clock can neither hand over a project nor take one. When all differ, it is the database's that does. */
@@ -79,9 +85,12 @@ function takers(servers: ServerLoad[]): ServerLoad[] {
   return preferred(roomy, ({ has_sandboxes }) => has_sandboxes)
 }
 
-/** One that has to wait for its projects holds up no other. */
-function drains(servers: ServerLoad[]): Choice[] {
-  const [to] = takers(servers.filter(({ is_draining }) => !is_draining).toSorted((a, b) => a.projects - b.projects))
+/** One that has to wait for its projects holds up no other. Moves that are under way count at their targets. */
+function drains(servers: ServerLoad[], active: MoveRow[]): Choice[] {
+  const expected = ({ server_name, projects }: ServerLoad) =>
+    projects + active.filter(({ to_server }) => to_server === server_name).length
+  const open = servers.filter(({ is_draining }) => !is_draining)
+  const [to] = takers(open.toSorted((a, b) => expected(a) - expected(b)))
   if (to === undefined) return []
   const from = servers.filter(({ is_draining, projects }) => is_draining && projects > 0)
   return from.map(({ server_name }) => ({ from: server_name, to: to.server_name }))
