@@ -7,6 +7,9 @@ export type PushGate = (commands: RefUpdate[]) => string | null | Promise<string
 /** Called after the objects arrived, before any ref moves. `repo` exists only during the call. */
 export type PushInspector = (push: { repo: Repository; updates: RefUpdate[] }) => Promise<string | null>
 
+/** The same, which may wait. `say` shows the pusher for what. */
+export type PushWaiter = (push: Parameters<PushInspector>[0], say: (line: string) => void) => ReturnType<PushInspector>
+
 /** Refs of our own store and of hosts' pull request machinery; the gateway neither shows nor accepts them. */
 export const hiddenRefs = [
   'refs/svc',

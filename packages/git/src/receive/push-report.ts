@@ -29,6 +29,11 @@ export function keepAlivePkt(): Buffer {
   return pkt(Buffer.from([2]))
 }
 
+/** A line that git shows to the pusher at once, with `remote:` in front. */
+export function remarkPkt(line: string): Buffer {
+  return pkt(Buffer.concat([Buffer.from([2]), Buffer.from(`${oneLine(line)}\n`)]))
+}
+
 function inBand(band: 1 | 2, bytes: Buffer, bandMax: number): Buffer[] {
   const parts: Buffer[] = []
   for (let at = 0; at < bytes.length; at += bandMax) {

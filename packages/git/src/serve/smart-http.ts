@@ -2,14 +2,15 @@ import { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { streamChild } from '../process/child-stream.ts'
 import { isDiskFull } from '../process/disk-full.ts'
-import { hiddenRefs, refuseAlways, type PushGate, type PushInspector } from '../receive/gate.ts'
+import { hiddenRefs, refuseAlways, type PushGate, type PushInspector, type PushWaiter } from '../receive/gate.ts'
 import { GitError, startGit } from '../process/git.ts'
 import { landPush } from './land-push.ts'
 import { objectFormat } from '../process/object-format.ts'
 import { flushPkt, pkt, PktError } from '../formats/pkt-line.ts'
 import { boundedPack, cheapPack } from '../objects/pack-cost.ts'
 import { PushMeter, type PushQuota } from '../receive/push-quota.ts'
-import { keepAlivePkt, writeReport, type PushReport } from '../receive/push-report.ts'
+import { writeReport, type PushReport } from '../receive/push-report.ts'
+import { PushReply } from './push-reply.ts'
 import { readPushRequest, type PushRequest } from '../receive/push-request.ts'
 import { receivePush } from '../receive/receive.ts'
 import type { Person } from '../refs/refs.ts'
@@ -40,12 +41,12 @@ export interface ServeOptions {
   /** Called when refs may have moved, before the pusher gets its result. It must not throw. */
   landed?: () => Promise<void>
   /** Called with the received objects before any ref moves; a sentence refuses the push. */
-  prepare?: PushInspector
+  prepare?: PushWaiter
   /**
    * Called after `landed` with what has moved. A sentence tells the pusher that nothing was accepted, although refs of
    * this store have moved: another one has taken its place.
    */
-  acknowledge?: (updates: RefUpdate[]) => Promise<string | null>
+  acknowledge?: (updates: RefUpdate[], say: (line: string) => void) => Promise<string | null>
   /** Shows every ref, hidden ones too, and sends any object by its id: for another server of ours that copies all of it. */
   isWhole?: boolean
 }
@@ -177,32 +178,73 @@ async function servePush(
       good.length === 0 ||
       (push.capabilities.has('atomic') && good.length < push.updates.length)
     if (failed) return reply(received)
+    const out = new PushReply(push.capabilities)
     const seen = { repo: { dir: room, remote: null, group: repo.group }, updates: good }
-    const objection = (await options.inspect?.(seen)) ?? (await options.prepare?.(seen)) ?? null
-    if (objection !== null) return reply(refuseAll(push, objection))
+    const judged = objectionTo(seen, options, out.say).catch(whyRefused)
+    const objection = await inMoment(judged)
+    if (typeof objection === 'string') return reply(refuseAll(push, objection))
     landing = true
-    const atomic = push.capabilities.has('atomic')
-    const { pusher } = options
-    const landed = landPush(repo, room, good, { atomic, ...(pusher ? { pusher } : {}) }).finally(async () => {
-      meter?.close(true)
-      await Promise.all([options.landed?.(), removeScratch(room)])
-    })
-    const reported = landed.then(async (report) => {
-      const moved = good.filter(({ ref }) => report.refs.get(ref) === null)
-      const objection = (await options.acknowledge?.(moved)) ?? null
-      return objection === null ? report : refuseAll({ updates: good }, objection)
-    })
-    return answer(contentType, reportStream(received, reported, push.capabilities))
+    const reported = land(repo, room, push, { good, judged, meter, options, say: out.say })
+    return answer(contentType, out.stream(received, reported))
   } catch (error) {
-    if (error instanceof GitError && error.failure === 'busy') return refuseAfterAll(tooManyPushes)
-    whenFull(error)
-    return refuseAfterAll(noSpace)
+    return refuseAfterAll(whyRefused(error))
   } finally {
     if (!landing) {
       meter?.close(false)
       await removeScratch(room)
     }
   }
+}
+
+type Received = Parameters<PushInspector>[0]
+
+async function objectionTo(seen: Received, options: ServeOptions, say: (line: string) => void): Promise<string | null> {
+  return (await options.inspect?.(seen)) ?? (await options.prepare?.(seen, say)) ?? null
+}
+
+/** Shorter than proxies wait for the head of a reply. Within it, an error still has its status. */
+const momentMs = 2000
+
+async function inMoment<T>(work: Promise<T>): Promise<T | undefined> {
+  const late = Promise.withResolvers<undefined>()
+  const timer = setTimeout(() => late.resolve(undefined), momentMs)
+  return Promise.race([work, late.promise]).finally(() => clearTimeout(timer))
+}
+
+interface Landing {
+  good: RefUpdate[]
+  /** Null: it may land. */
+  judged: Promise<string | null>
+  meter: PushMeter | null
+  options: ServeOptions
+  say: (line: string) => void
+}
+
+/** Moves the refs once nothing objects, and removes what was received. */
+async function land(
+  repo: Repository,
+  room: string,
+  push: PushRequest,
+  { good, judged, meter, options, say }: Landing,
+): Promise<PushReport> {
+  const { pusher } = options
+  let lands = false
+  let report: PushReport
+  try {
+    const objection = await judged
+    if (objection !== null) return refuseAll(push, objection)
+    lands = true
+    report = await landPush(repo, room, good, {
+      atomic: push.capabilities.has('atomic'),
+      ...(pusher ? { pusher } : {}),
+    })
+  } finally {
+    meter?.close(lands)
+    await Promise.all([lands ? options.landed?.() : null, removeScratch(room)])
+  }
+  const moved = good.filter(({ ref }) => report.refs.get(ref) === null)
+  const objection = (await options.acknowledge?.(moved, say)) ?? null
+  return objection === null ? report : refuseAll({ updates: good }, objection)
 }
 
 /** A push that only deletes branches makes room on a full disk. */
@@ -236,41 +278,14 @@ function whenFull(error: unknown): 'full' {
   throw error
 }
 
-function refuseAll({ updates }: Pick<PushRequest, 'updates'>, reason: string): PushReport {
-  return { unpack: 'ok', refs: new Map(updates.map(({ ref }) => [ref, reason])), remarks: [reason] }
+function whyRefused(error: unknown): string {
+  if (error instanceof GitError && error.failure === 'busy') return tooManyPushes
+  whenFull(error)
+  return noSpace
 }
 
-const keepAliveMs = 5000
-
-/** The reply starts at once, since the host may be slow. Landing continues when the pusher disconnects. */
-function reportStream(
-  received: PushReport,
-  landed: Promise<PushReport>,
-  capabilities: Set<string>,
-): ReadableStream<Uint8Array> {
-  let timer: ReturnType<typeof setInterval> | undefined
-  let hasLeft = false
-  return new ReadableStream<Uint8Array>({
-    start(controller) {
-      if (capabilities.has('side-band-64k')) timer = setInterval(() => controller.enqueue(keepAlivePkt()), keepAliveMs)
-      const finish = (report: PushReport) => {
-        if (hasLeft) return
-        clearInterval(timer)
-        // Refs that receive-pack refused keep its reason; the others get the result of landing.
-        const refs = new Map([...received.refs, ...report.refs])
-        controller.enqueue(writeReport({ ...report, refs }, capabilities))
-        controller.close()
-      }
-      landed.then(finish, (error: unknown) => {
-        clearInterval(timer)
-        controller.error(error)
-      })
-    },
-    cancel() {
-      hasLeft = true
-      clearInterval(timer)
-    },
-  })
+function refuseAll({ updates }: Pick<PushRequest, 'updates'>, reason: string): PushReport {
+  return { unpack: 'ok', refs: new Map(updates.map(({ ref }) => [ref, reason])), remarks: [reason] }
 }
 
 /** git reports a reply that arrives before it has sent everything as a broken connection. */

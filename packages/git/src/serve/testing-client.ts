@@ -23,6 +23,7 @@ export function clientAt(cwd: string) {
   }
   return {
     cwd,
+    env,
     run: async (...args: string[]) => {
       const child = Bun.spawn(['git', ...args], { cwd, env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' })
       const [out, err, code] = await Promise.all([

@@ -130,6 +130,24 @@ test('a server with a copy that reaches the database alone is named, and its pro
   }
 }, 120_000)
 
+test('a push that waits for the copy says so while it waits', async () => {
+  const fleet = await makeFleet(['ada', 'bob'])
+  const [ada, bob] = fleet.servers
+  try {
+    for (const server of [ada!, bob!]) expect((await server.boot()).url).not.toBeNull()
+    const project = await FleetProject.make(fleet, ada!)
+    await project.commit('while-away.txt')
+    await bob!.kill('SIGKILL')
+    let said = ''
+    const pushing = project.followPush(ada!, 'HEAD:refs/heads/topic', (errors) => void (said = errors))
+    await until('the reason', () => said.includes('remote: Waiting for the copy of this project on another server: '))
+    expect((await bob!.boot()).url).not.toBeNull()
+    expect(await pushing).toEqual({ code: 0 })
+  } finally {
+    await fleet.close()
+  }
+}, 120_000)
+
 test('a session whose start waits for the copy shows why, and goes on with it', async () => {
   const fleet = await makeFleet(['ada', 'bob'])
   const [ada, bob] = fleet.servers

@@ -32,16 +32,20 @@ export class FleetProject {
   }
 
   async git(...args: string[]): Promise<{ code: number; output: string; errors: string }> {
+    const child = this.#begin(args)
+    const [output, errors] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+    return { code: await child.exited, output: output.trim(), errors }
+  }
+
+  #begin(args: string[]) {
     const credential = Buffer.from(`x-access-token:${this.#fleet.token}`).toString('base64')
     const settings = ['user.name=t', 'user.email=t@t.invalid', `http.extraHeader=Authorization: Basic ${credential}`]
-    const child = Bun.spawn(['git', ...settings.flatMap((each) => ['-c', each]), ...args], {
+    return Bun.spawn(['git', ...settings.flatMap((each) => ['-c', each]), ...args], {
       cwd: this.work,
       stdout: 'pipe',
       stderr: 'pipe',
       env: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: this.#fleet.dir, GIT_TERMINAL_PROMPT: '0' },
     })
-    const [output, errors] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
-    return { code: await child.exited, output: output.trim(), errors }
   }
 
   async commit(name: string): Promise<string> {
@@ -53,6 +57,14 @@ export class FleetProject {
 
   push(at: FleetServer, ...refs: string[]) {
     return this.git('push', `${at.url}/v1/projects/${this.id}/git`, ...refs)
+  }
+
+  /** `said` gets what git has said so far, each time that it says more. */
+  async followPush(at: FleetServer, ref: string, said: (errors: string) => void): Promise<{ code: number }> {
+    const child = this.#begin(['push', `${at.url}/v1/projects/${this.id}/git`, ref])
+    let errors = ''
+    for await (const chunk of child.stderr.pipeThrough(new TextDecoderStream())) said((errors += chunk))
+    return { code: await child.exited }
   }
 
   async tips(at: FleetServer): Promise<Record<string, string>> {

@@ -97,16 +97,19 @@ async function serve(deps: Deps, c: AppContext, path: keyof typeof services, par
  */
 function acknowledging(deps: Deps, project: AuthorizedProject, repository: Repository) {
   if (repository.remote !== null) return { acknowledge: () => refusalOf(requireHome(deps, project)) }
-  const acknowledged = (updates: RefUpdate[]) => {
+  const whileWaiting = (say: (line: string) => void) => (reason: string) =>
+    say(`Waiting for the copy of this project on another server: ${reason}`)
+  const acknowledged = (updates: RefUpdate[], say: (line: string) => void) => {
     const refs = updates.map(({ ref, oldSha }) => ({ ref, old: isZero(oldSha) ? null : oldSha }))
-    return refusalOf(acknowledge(deps, { project, store: repository, refs }, async () => {}))
+    const onWait = whileWaiting(say)
+    return refusalOf(acknowledge(deps, { project, store: repository, refs, onWait }, async () => {}))
   }
   if (deps.home === null) return { acknowledge: acknowledged }
   return {
-    prepare: ({ repo, updates }: Parameters<PushInspector>[0]) => {
+    prepare: ({ repo, updates }: Parameters<PushInspector>[0], say: (line: string) => void) => {
       const commits = updates.map(({ newSha }) => newSha).filter((sha) => !isZero(sha))
       const files = { commits, read: (has: string[]) => packsOfPush(repo, { commits, has }) }
-      return refusalOf(deps.replicas.send(project, repo, commits, { files }))
+      return refusalOf(deps.replicas.send(project, repo, commits, { files, onWait: whileWaiting(say) }))
     },
     acknowledge: acknowledged,
   }
