@@ -178,7 +178,8 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
       const writesTo = isWrite && to.kind !== 'absent' ? to.projectId : null
       const concerned = { located, caller, projectId: to.projectId }
       if (writesTo !== null && to.isMoving) {
-        if (await homes.untilMoved(writesTo)) continue
+        // git asks without its credential first. It would wait for the challenge, and as long again with the credential.
+        if (!(await isHidden(deps, request, concerned)) && (await homes.untilMoved(writesTo))) continue
         return refuse(request, concerned, () => sent(response, answer.moving(request)))
       }
       if (to.kind === 'here') {

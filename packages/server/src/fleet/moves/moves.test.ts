@@ -216,6 +216,22 @@ test('a frozen project whose target does not come back opens again where it is',
   await expectWhole(project, ada, refs)
 })
 
+test('a push that waits for the end of a move is asked for its credential before', async () => {
+  const file = join(fleet.dir, 'at-push')
+  const { project, main } = await projectAtAda()
+  await restart(bob, `move.before_switch=pause:${file}@1`)
+  await project.move(ada, bob)
+  await until('bob is about to switch', () => existsSync(file))
+  const handshake = `/v1/projects/${project.id}/git/info/refs?service=git-receive-pack`
+  const pushing = project.push(ada, await project.commit(main), 'waited')
+  const waiting = pushing.then(() => 'pushed')
+  for (const server of [ada, bob])
+    expect(await Promise.race([waiting, fetch(`${server.url}${handshake}`).then(({ status }) => status)])).toBe(401)
+  await rm(file)
+  expect(await pushing).toMatchObject({ code: 0 })
+  expect(await project.ended()).toMatchObject({ phase: 'done', home: 'bob' })
+})
+
 test('what a failed move has put in place goes, and a later move to the same server succeeds', async () => {
   const { project } = await projectAtAda()
   const refs = await project.refsOnDisk(ada)
