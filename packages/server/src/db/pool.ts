@@ -2,6 +2,7 @@ import { Kysely, PostgresDialect, type PostgresPoolClient, sql } from 'kysely'
 import { callbackify } from 'node:util'
 import pg from 'pg'
 import type { Logger } from 'pino'
+import { keepWithinLimit } from './connection-limit.ts'
 import { limitAnswers } from './limit-answers.ts'
 import { watchConnections } from './unavailable.ts'
 import type { Db, Schema } from './schema.ts'
@@ -62,10 +63,12 @@ export function openDatabase(url: string, log: Logger, options: DatabaseOptions 
     if (check === null || isClosing) done()
     else callbackify(check)(client, done)
   }
-  const make = (max: number, limits: string) => {
+  // Those that a quiet server keeps serve it when other programs take all the others.
+  const make = ({ min, max }: { min: number; max: number }, limits: string) => {
     const pool = new pg.Pool({
       connectionString: url,
       ...(applicationName === undefined ? {} : { application_name: applicationName }),
+      min,
       max,
       types,
       connectionTimeoutMillis: connectMsMax,
@@ -87,13 +90,14 @@ export function openDatabase(url: string, log: Logger, options: DatabaseOptions 
       )
     })
     watchConnections(pool)
+    keepWithinLimit(pool)
     limitAnswers(pool, answerMsMax)
     return pool
   }
-  const pool = make(20, `-c statement_timeout=${statementMsMax}`)
+  const pool = make({ min: 4, max: 20 }, `-c statement_timeout=${statementMsMax}`)
   // A waiter waits as long as the holder works, by one statement after the other (`withLock`). One connection listens
-  // for events, and one wakes the jobs.
-  const locks = make(12, `-c statement_timeout=0 -c lock_timeout=${statementMsMax}`)
+  // for events, one wakes the jobs, and one hears of homes that change.
+  const locks = make({ min: 5, max: 12 }, `-c statement_timeout=0 -c lock_timeout=${statementMsMax}`)
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
   return {
     db,

@@ -1,5 +1,6 @@
 /** Tells an unreachable database, or a connection lost during a query, from an error the database reports. */
 import pg from 'pg'
+import { isAtConnectionLimit } from './connection-limit.ts'
 
 /** The errors that broke our connections. Identity counts, since other sockets report the same codes. */
 const lost = new WeakSet<Error>()
@@ -48,6 +49,7 @@ export function isDatabaseUnavailable(error: unknown): boolean {
 
 /** `error` is one of an unavailable database. */
 export function unavailableText(error: unknown): string {
+  if (isAtConnectionLimit(error)) return 'The database accepts no more connections.'
   return error instanceof pg.DatabaseError && error.code === readOnly
     ? 'The database is read-only, as during a failover.'
     : 'The database does not answer.'

@@ -102,6 +102,35 @@ test('answers changes with 503 while the database is read-only, and goes on read
   }
 })
 
+test('goes on with its connections while PostgreSQL accepts no more, and says so without any', async () => {
+  const url = new URL(app.deps.config.databaseUrl!)
+  const role = `limited_${url.pathname.slice(1)}`
+  const run = (text: string) => withClient(app.deps.config.databaseUrl!, (client) => client.query(text))
+  // A superuser has no limit.
+  await run(`create role ${role} login password 'x' connection limit 0;
+    grant all on all tables in schema public to ${role}; grant all on all sequences in schema public to ${role}`)
+  Object.assign(url, { username: role, password: 'x' })
+  const limited = openDatabase(url.href, app.deps.log)
+  served = buildApp({ ...app.deps, db: limited.db, locks: limited.locks })
+  try {
+    const { status, headers, body } = await ask('GET', '/v1/projects')
+    expect([status, body.code, body.error]).toEqual([503, 'unavailable', 'The database accepts no more connections.'])
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
+    await run(`alter role ${role} connection limit 1`)
+    expect((await ask('GET', '/v1/projects')).status).toBe(200)
+    const answers = await Promise.all(Array.from({ length: 10 }, () => ask('GET', '/v1/projects')))
+    expect(answers.map((each) => each.status)).toEqual(answers.map(() => 200))
+    await run(`alter role ${role} connection limit 8`)
+    await until('the pool grows again', async () => {
+      await Promise.all(Array.from({ length: 10 }, () => ask('GET', '/v1/projects')))
+      return limited.pools.queries.totalCount > 1
+    })
+  } finally {
+    await limited.close()
+    await run(`drop owned by ${role}; drop role ${role}`)
+  }
+})
+
 test.each([
   ['postgres://db.example.com/svc', 'The disk of the database is full', 'free space there'],
   [null, 'The disk of this server is full', 'free space in the data folder'],
