@@ -1,67 +1,14 @@
-import { afterAll, afterEach, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { diffCommits } from '../diff/diff.ts'
-import { serveGateway, type GatewayOptions } from './gateway.ts'
-import { allowOnlyBranch, type PushGate } from '../receive/gate.ts'
-import { git, GitError, gitLine } from '../process/git.ts'
-import { openMirror } from '../mirror/mirror.ts'
+import { serveGateway } from './gateway.ts'
+import { git, gitLine } from '../process/git.ts'
 import { keepCommits, readKeptRef } from '../refs/refs.ts'
 import type { Repository } from '../repository.ts'
-import { commit, makeRepo, serveGatewayOverHttp, serveHttpBackend, tempDir, type TestRepository } from '../testing.ts'
-import { clientAt, makeClient, type GitClient } from './testing-client.ts'
-
-const temp = await tempDir()
-afterAll(() => temp.remove())
-const closing: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
-
-const anything: PushGate = () => null
-
-interface Setup {
-  origin: TestRepository
-  served: Repository
-  url: string
-  client: GitClient
-  /** The requests that the external host got; empty for a managed repository. */
-  asked: string[]
-  hostAway: () => Promise<void>
-}
-
-let mirrors = 0
-async function setUp(
-  kind: 'managed' | 'external',
-  gate: PushGate = allowOnlyBranch('work'),
-  options: GatewayOptions = {},
-): Promise<Setup> {
-  const origin = await makeRepo({ main: { 'a.txt': '1\n' }, work: { 'b.txt': '2\n' } })
-  closing.push(origin.remove)
-  const host = await serveHttpBackend(origin.dir)
-  closing.push(host.close)
-  const remote = { url: host.url, credential: null, allowProtocols: ['http'] }
-  const served: Repository =
-    kind === 'managed' ? { ...origin } : await openMirror(join(temp.path, `m${mirrors++}.git`), remote)
-  const server = await serveGatewayOverHttp(served, gate, options)
-  closing.push(server.close)
-  const client = await makeClient()
-  closing.push(client.remove)
-  return { origin, served, url: server.url, client, asked: host.requests, hostAway: host.close }
-}
-
-async function cloned({ client, url }: Setup, ...flags: string[]): Promise<GitClient> {
-  const done = await client.run(...flags, 'clone', '--quiet', url, 'clone')
-  expect(done).toMatchObject({ code: 0 })
-  return clientAt(join(client.cwd, 'clone'))
-}
-
-async function committed(client: GitClient, path: string, content: string): Promise<string> {
-  await client.write(path, content)
-  await client.run('add', '--all')
-  expect((await client.run('commit', '--quiet', '-m', `write ${path}`)).code).toBe(0)
-  return (await client.run('rev-parse', 'HEAD')).out
-}
+import { commit, makeRepo, serveGatewayOverHttp } from '../testing.ts'
+import { clientAt, makeClient } from './testing-client.ts'
+import { anything, cloned, closing, committed, setUp } from './testing-setup.ts'
 
 describe.each(['managed', 'external'] as const)('a real git client with a repository that is %s', (kind) => {
   test.each(['0', '1', '2'])('clones and fetches with protocol version %s', async (version) => {
@@ -406,55 +353,6 @@ describe('an external repository', () => {
     expect(greetings.every(({ status }) => status === 200)).toBe(true)
     // Connections arrive in a few batches; each batch shares one question.
     expect(setup.asked.length - before).toBeLessThanOrEqual(10)
-  })
-})
-
-describe('a push that waits before any ref moves', () => {
-  /** Until the test lets it go on. */
-  function waiting(reason: string) {
-    const go = Promise.withResolvers<null>()
-    const prepare: GatewayOptions['prepare'] = (_push, say) => {
-      say(reason)
-      return go.promise
-    }
-    return { go, options: { allowDelete: true, prepare } }
-  }
-
-  test('says for what while it waits', async () => {
-    const { go, options } = waiting('Waiting for the copy.')
-    const setup = await setUp('managed', anything, options)
-    const clone = await cloned(setup)
-    const sha = await committed(clone, 'new.txt', 'new\n')
-    const child = Bun.spawn(['git', 'push', 'origin', 'HEAD:new'], { cwd: clone.cwd, env: clone.env, stderr: 'pipe' })
-    let errors = ''
-    for await (const chunk of child.stderr.pipeThrough(new TextDecoderStream())) {
-      const isFirst = !errors.includes('remote: Waiting')
-      errors += chunk
-      if (!isFirst || !errors.includes('remote: Waiting')) continue
-      expect((await git(setup.origin.dir, ['for-each-ref', 'refs/heads/new'])).stdout.toString()).toBe('')
-      go.resolve(null)
-    }
-    expect({ code: await child.exited, errors }).toMatchObject({ code: 0, errors: expect.stringContaining('new') })
-    expect(await setup.origin.tip('new')).toBe(sha)
-  })
-
-  test('sends empty packets meanwhile, and the refusal at its end', async () => {
-    const { go, options } = waiting('Waiting.')
-    const setup = await setUp('managed', anything, options)
-    const command = `${await setup.origin.tip('work')} ${'0'.repeat(40)} refs/heads/work\0report-status side-band-64k`
-    const answer = await fetch(`${setup.url}/git-receive-pack`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/x-git-receive-pack-request' },
-      body: `${(command.length + 4).toString(16).padStart(4, '0')}${command}0000`,
-    })
-    const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader()
-    expect((await reader.read()).value).toBe('000e\x02Waiting.\n')
-    expect((await reader.read()).value).toBe('0005\x02')
-    go.reject(new GitError('busy', 'Too many.'))
-    let rest = ''
-    for (let next = await reader.read(); !next.done; next = await reader.read()) rest += next.value
-    expect(rest).toContain('ng refs/heads/work Too many pushes to this repository are running.')
-    expect(await setup.origin.tip('work')).not.toBe('')
   })
 })
 
