@@ -48,7 +48,7 @@ async function danglingHead({ project, repo }: Checked, known: ReadonlySet<strin
   if (first === undefined) return []
   const target = read.tips.has(default_branch) ? default_branch : first
   const point = `git -C ${quote(repo.dir)} symbolic-ref HEAD ${quote(`refs/heads/${target}`)}`
-  const choose = `svc settings set ${quote(`default_branch=${first}`)} --project ${slug}`
+  const choose = `svc settings set default_branch=${quote(first)} --project ${slug}`
   const remedy =
     target === default_branch
       ? `As the user of the server, run: ${point}`
