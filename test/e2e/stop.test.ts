@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { withDeadline } from '../../packages/server/src/deadline.ts'
 import { runDirOf } from '../torture/sandbox-leaks.ts'
-import { makeFirstCommit, Server, until } from './harness.ts'
+import { git, makeFirstCommit, Server, until } from './harness.ts'
 import { below, isAlive } from './processes.ts'
 
 test('a sandbox that does not respond does not delay the end of its server', async () => {
@@ -82,6 +82,53 @@ test('stop --sessions of a stopped server saves what agents did since, and says 
     expect(left()).toEqual([])
   } finally {
     await server.svc(['self-host', 'stop', '--sessions'], { env: server.env })
+    await server.end()
+  }
+}, 240_000)
+
+test('stop --sessions ends nothing while work cannot be saved, of a server that runs and of one that has stopped', async () => {
+  const server = await Server.start({ SVC_SANDBOX_LEASE_SECONDS: '120' })
+  try {
+    const { project_id: project } = await server.json<{ project_id: string }>(['projects', 'create', '--name', 'keep'])
+    await makeFirstCommit(server, project)
+    const { session_id: id } = await server.json<{ session_id: string }>([
+      ...['sessions', 'new', '--no-wait', '--project', project, '--model', 'svc-scripted-demo'],
+      ...['--prompt', ['```svc-script', 'echo mine > mine.txt', '```'].join('\n')],
+    ])
+    const info = () => server.json<Info>(['sessions', 'info', id, '--project', project])
+    const saved = async () => (await info()).unfinished_work.paths
+    const repository = join(server.dir, 'data/repositories', `${project}.git`)
+    // git allows no ref below the name of another one, so that git cannot store the work.
+    const inTheWay = `refs/svc/wip/${id}/in-the-way`
+    await git(repository, 'update-ref', inTheWay, await git(repository, 'rev-parse', 'HEAD'))
+    await until('the agent to have written', async () => {
+      const { stdout } = await server.svc(['sessions', 'files', id, '--project', project])
+      return stdout.includes('mine.txt')
+    })
+    const stop = (...more: string[]) => server.svc(['self-host', 'stop', '--sessions', ...more], { env: server.env })
+    const running = await stop()
+    expect([running.code, running.stderr]).toEqual([1, expect.stringContaining(`session ${id.slice(0, 8)}`)])
+    expect(running.stderr).toContain('Nothing was stopped, because the newest work of 1 session cannot be saved.')
+    expect(running.stderr).toContain('svc self-host stop --sessions --discard')
+    const daemons = below(server.pid, 'svc-agent')
+    for (const pid of daemons) process.kill(pid, 'SIGSTOP')
+    expect((await stop()).stderr).toContain('Its sandbox does not answer.')
+    for (const pid of daemons) process.kill(pid, 'SIGCONT')
+    expect((await info()).session.status).toBe('running')
+    expect(await server.kill('SIGTERM')).toBe(0)
+    const stopped = await stop()
+    expect([stopped.code, stopped.stderr]).toEqual([1, expect.stringContaining(`session ${id.slice(0, 8)}`)])
+    expect(stopped.stderr).toContain('No session, app or check was ended')
+    await git(repository, 'update-ref', '-d', inTheWay)
+    await server.boot()
+    expect((await info()).session.status).toBe('running')
+    expect((await stop()).code).toBe(0)
+    await server.exited
+    await server.boot()
+    await until('the session to be stopped', async () => (await info()).session.status === 'stopped')
+    expect(await saved()).toEqual(['mine.txt'])
+  } finally {
+    await server.svc(['self-host', 'stop', '--sessions', '--discard'], { env: server.env })
     await server.end()
   }
 }, 240_000)

@@ -106,7 +106,7 @@ export interface SessionRunner {
     saveNow(limitMs?: number): Promise<SaveOutcome>
     saveSoon(): void
     whyStale(limitMs: number): Promise<string | null>
-    saveBeforeEnd(): Promise<string | null>
+    saveBeforeEnd(ifSilent?: string | null): Promise<string | null>
   } | null
   /** Sessions whose sandbox this server runs, or starts at this moment. One whose sandbox is gone is reconciled. */
   inHand(): Promise<string[]>

@@ -24,6 +24,7 @@ import { deleteOtherInstances } from './scheduler/instance-store.ts'
 import { JobWaker } from './scheduler/job-waker.ts'
 import { jobs } from './scheduler/jobs.ts'
 import { runJobs } from './scheduler/loop.ts'
+import { requireAllSaved } from './sessions/lifecycle/save-all.ts'
 import { sandboxIngress } from './sessions/edge/sandbox-url-upgrade.ts'
 import { beginSessions, reconcileSessions } from './sessions/jobs.ts'
 import { previewIngress } from './sessions/edge/preview.ts'
@@ -132,6 +133,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
       info: serverInfoOf(deps, built.earlierVersion),
       examine: () => examineServer(deps),
       rewriteMasterKey: built.rewriteMasterKey,
+      saveSessions: () => requireAllSaved(deps),
       stopWithSessions: () => shutdown.begin(withSessions),
     })
     const ingress = [appIngress(deps), previewIngress(deps), sandboxIngress(deps), terminalIngress(deps)]

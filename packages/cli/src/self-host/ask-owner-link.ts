@@ -2,7 +2,7 @@
 import { open } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
-import { ServiceError } from '@svc/contract/errors'
+import { type ErrorBody, ServiceError } from '@svc/contract/errors'
 import {
   type DoctorReport,
   examinePath,
@@ -12,6 +12,7 @@ import {
   ownerSocketPath,
   serverInfoPath,
   type ServerInfo,
+  type StopWithSessions,
   stopWithSessionsPath,
 } from '@svc/contract/daemon/owner-socket'
 import type { Context } from '../context.ts'
@@ -75,15 +76,25 @@ class SilentServer extends Error {
   }
 }
 
+/** The server saves the work of all its sessions first, which takes half a minute at most. */
+const saveMs = 60_000
+
 /**
  * Asks the server to end with its sessions. Null when none listens, or it stops already without them; `older` when it
- * does not know the request and ends them in any case.
+ * does not know the request and ends them in any case. Throws the refusal of a server that would lose work.
  */
-export async function askStopWithSessions(ctx: Context, dataDir?: string): Promise<ServerInfo | 'older' | null> {
-  const asked = ask(dataDir ?? (await dataDirHere(ctx)), { method: 'POST', path: stopWithSessionsPath, body: '' })
-  const answer = await asked.catch(noServer)
+export async function askStopWithSessions(
+  ctx: Context,
+  { dataDir, discard }: { dataDir: string | undefined; discard: boolean },
+): Promise<ServerInfo | 'older' | null> {
+  const body = JSON.stringify({ discard } satisfies StopWithSessions)
+  const asked = { method: 'POST', path: stopWithSessionsPath, body, ms: saveMs } as const
+  const answer = await ask(dataDir ?? (await dataDirHere(ctx)), asked).catch(noServer)
   if (answer?.status === 404) return 'older'
-  return answer?.status === 202 ? (JSON.parse(answer.text) as ServerInfo) : null
+  if (answer?.status === 202) return JSON.parse(answer.text) as ServerInfo
+  const { error, code, sessions } = JSON.parse(answer?.text ?? '{}') as Partial<ErrorBody>
+  if (code === 'work_not_saved') throw new ServiceError(code, String(error), { detail: { sessions } })
+  return null
 }
 
 /** Whether the running server wrote its master key again, whose file was gone. False without a server. */

@@ -8,8 +8,22 @@ export const serverInfoPath = '/server'
 export const examinePath = '/doctor'
 /** POST writes the master key of the running server to its file, where that is gone: 201 if it did, otherwise 200. */
 export const masterKeyPath = '/master-key'
-/** POST ends the server, and its sessions with it. */
+/** POST ends the server, and its sessions with it. 409 `work_not_saved`, with `sessions`, changes nothing. */
 export const stopWithSessionsPath = '/stop-with-sessions'
+
+/** The optional body. Servers of earlier versions ignore it, and always lose such work. */
+export interface StopWithSessions {
+  /** Also ends sessions whose newest work cannot be saved. */
+  discard?: boolean
+}
+
+/** A session whose newest work would be lost if its sandbox ended now. */
+export interface UnsavedSession {
+  session_id: string
+  name: string | null
+  /** A sentence. */
+  reason: string
+}
 
 /** A file of the data folder that records that the first start asked for a model. */
 export const modelQuestionName = 'model-question'

@@ -13,7 +13,7 @@ const backupNiceness = 10
 export const commands: Record<string, Command> = {
   '--doctor': async (config, more) => (await import('../doctor/examine-machine.ts')).examineMachine(config, more),
   '--examine-upgrade': async (config) => (await import('./examine-upgrade.ts')).examineUpgrade(config),
-  '--end-sandboxes': async (config) => (await import('./end-sandboxes.ts')).endSandboxes(config),
+  '--end-sandboxes': async (config, more) => (await import('./end-sandboxes.ts')).endSandboxes(config, more),
   '--rotate-key': async (config) => (await import('../keyring/rotate-command.ts')).rotateKeyOf(config),
   '--move-database': async (config) =>
     (await import('./move-database.ts')).moveDatabase(config, (await input()).trim(), progress),

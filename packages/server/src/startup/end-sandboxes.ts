@@ -3,6 +3,7 @@
  * jobs, so that it saves the unfinished work of sessions first. A running server ends its own sandboxes.
  */
 import { randomUUID } from 'node:crypto'
+import type { UnsavedSession } from '@svc/contract/daemon/owner-socket'
 import { isUuid } from '../auth/allow.ts'
 import { buildDeps, type Built } from '../build-deps.ts'
 import { type Config, operatorSecrets } from '../config.ts'
@@ -13,6 +14,7 @@ import { Redaction } from '../redaction/redaction.ts'
 import { countUnsaved, getSandbox } from '../sandboxes/store.ts'
 import { startHeartbeat } from '../scheduler/instance.ts'
 import { deleteOtherInstances } from '../scheduler/instance-store.ts'
+import { saveAll } from '../sessions/lifecycle/save-all.ts'
 import { getSessionById } from '../sessions/store.ts'
 import { makeDrivers } from './choose-driver.ts'
 import { lacksDatabaseUrl, lockDataFolder } from './folder-lock.ts'
@@ -31,9 +33,14 @@ export interface Ended {
   checks: number
   /** Sessions whose last changes are not saved. */
   unsaved: number
+  /** Sessions whose work cannot be saved, so that nothing was ended. */
+  kept: UnsavedSession[]
 }
 
-export async function endSandboxes(config: Config): Promise<Ended> {
+/** Also ends sessions whose newest work cannot be saved. */
+const discard = '--discard'
+
+export async function endSandboxes(config: Config, more: string[] = []): Promise<Ended> {
   const redaction = new Redaction(operatorSecrets(config))
   const log = makeLog('json', (text) => redaction.everything(text))
   log.level = 'warn'
@@ -43,7 +50,7 @@ export async function endSandboxes(config: Config): Promise<Ended> {
   try {
     const built = await buildDeps(config, { log, redaction, folderId: folder.folderId })
     try {
-      return await endAll(built, folder.folderId)
+      return await endAll(built, folder.folderId, more.includes(discard))
     } finally {
       await built.close()
       await tidyRunDir(built.runDir)
@@ -61,7 +68,7 @@ function requireItsDatabase(config: Config): void {
   )
 }
 
-async function endAll({ deps, runDir }: Built, folderId: string): Promise<Ended> {
+async function endAll({ deps, runDir }: Built, folderId: string, mayLose: boolean): Promise<Ended> {
   const { config, db, sessions } = deps
   if (config.databaseUrl === null) await deleteOtherInstances(db, deps.instanceId)
   // Other servers on the database leave the sessions alone meanwhile.
@@ -72,9 +79,11 @@ async function endAll({ deps, runDir }: Built, folderId: string): Promise<Ended>
     // Others belong to apps and checks.
     const ofSessions = sandboxIds.filter(isUuid)
     await Promise.all(ofSessions.map((sandboxId) => takeOver(deps, sandboxId)))
-    await sessions.close({ endsSandboxes: true })
-    const ended = sandboxIds.length + (await endOfOtherDrivers(deps, runDir))
-    return { ended, sessions: inUse, apps, checks, unsaved: await countUnsaved(db, ofSessions) }
+    const kept = mayLose ? [] : await saveAll(deps)
+    await sessions.close({ endsSandboxes: kept.length === 0 })
+    const counts = { sessions: inUse, apps, checks, unsaved: await countUnsaved(db, ofSessions), kept }
+    if (kept.length > 0) return { ended: 0, ...counts }
+    return { ended: sandboxIds.length + (await endOfOtherDrivers(deps, runDir)), ...counts }
   } finally {
     await heartbeat.end()
   }

@@ -124,6 +124,7 @@ describe('the owner socket in the data folder', () => {
         info: async () => info,
         examine: async () => report,
         rewriteMasterKey: async () => false,
+        saveSessions: async () => {},
         stopWithSessions: () => isRunning,
       },
     )
@@ -164,6 +165,7 @@ test('the owner socket says that the database does not answer', async () => {
       info: () => Promise.reject(new Error('unused')),
       examine: () => Promise.reject(new Error('unused')),
       rewriteMasterKey: () => Promise.reject(new Error('unused')),
+      saveSessions: async () => {},
       stopWithSessions: () => true,
     },
   )

@@ -15,6 +15,7 @@ import {
   ownerSocketPath,
   serverInfoPath,
   type ServerInfo,
+  type StopWithSessions,
   stopWithSessionsPath,
 } from '@svc/contract/daemon/owner-socket'
 import type { Deps } from '../../deps.ts'
@@ -34,6 +35,8 @@ interface OfServer {
   examine(): Promise<DoctorReport>
   /** Writes the master key to its file where that is gone. */
   rewriteMasterKey(): Promise<boolean>
+  /** Saves the work of its sessions. Throws when work cannot be saved. */
+  saveSessions(): Promise<void>
   /** Begins the end of this server and of its sessions. False when it stops already and leaves them running. */
   stopWithSessions(): boolean
 }
@@ -73,30 +76,24 @@ async function answer(
   deps: SocketDeps,
   request: IncomingMessage,
   response: ServerResponse,
-  { info, examine, rewriteMasterKey, stopWithSessions }: OfServer,
+  ofServer: OfServer,
 ): Promise<void> {
   const send = (status: number, body: object) => {
     response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' })
     response.end(JSON.stringify(body))
   }
   try {
-    if (request.method === 'GET' && request.url === serverInfoPath) return send(200, await info())
-    if (request.method === 'GET' && request.url === examinePath) return send(200, await examine())
+    if (request.method === 'GET' && request.url === serverInfoPath) return send(200, await ofServer.info())
+    if (request.method === 'GET' && request.url === examinePath) return send(200, await ofServer.examine())
     if (request.method === 'POST' && request.url === masterKeyPath) {
-      const written = await rewriteMasterKey()
+      const written = await ofServer.rewriteMasterKey()
       return send(written ? 201 : 200, { written })
     }
-    if (request.method === 'POST' && request.url === stopWithSessionsPath) {
-      const server = await info()
-      if (!stopWithSessions())
-        throw new ServiceError('conflict', 'This server is stopping already and leaves its sandboxes running.', {
-          hint: 'Run the command again once the server has stopped.',
-        })
-      return send(202, server)
-    }
+    if (request.method === 'POST' && request.url === stopWithSessionsPath)
+      return send(202, await stopWithSessions(ofServer, await readBody<StopWithSessions>(request)))
     if (request.method !== 'POST' || request.url !== ownerSocketPath)
       throw new ServiceError('not_found', 'There is no such route.')
-    send(201, await operatorsLink(deps, { email: await readEmail(request), requestId: deps.newId() }))
+    send(201, await operatorsLink(deps, { email: emailIn(await readBody(request)), requestId: deps.newId() }))
   } catch (error) {
     const hint = 'Its log says why: svc self-host logs'
     const known = asRefusal(error, 'GET', deps) ?? new ServiceError('internal', 'The server failed.', { hint })
@@ -105,17 +102,30 @@ async function answer(
   }
 }
 
-async function readEmail(request: IncomingMessage): Promise<string | null> {
+async function stopWithSessions(server: OfServer, { discard }: StopWithSessions): Promise<ServerInfo> {
+  const info = await server.info()
+  if (discard !== true) await server.saveSessions()
+  if (server.stopWithSessions()) return info
+  throw new ServiceError('conflict', 'This server is stopping already and leaves its sandboxes running.', {
+    hint: 'Run the command again once the server has stopped.',
+  })
+}
+
+/** An empty body is an empty object. */
+async function readBody<T extends object>(request: IncomingMessage): Promise<Partial<T>> {
   let text = ''
   for await (const chunk of request.setEncoding('utf8')) {
     text += chunk
     if (text.length > bodyBytesMax) throw new ServiceError('body_too_large', 'The request is too large.')
   }
-  if (text === '') return null
+  if (text === '') return {}
   try {
-    const { email } = JSON.parse(text) as { email?: unknown }
-    return typeof email === 'string' ? email.trim().toLowerCase() : null
+    return JSON.parse(text) as Partial<T>
   } catch (error) {
     throw new ServiceError('invalid', 'The request is not valid JSON.', { cause: error })
   }
+}
+
+function emailIn({ email }: { email?: unknown }): string | null {
+  return typeof email === 'string' ? email.trim().toLowerCase() : null
 }

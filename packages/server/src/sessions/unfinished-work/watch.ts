@@ -169,17 +169,18 @@ export class WipWatch {
 
   /**
    * Saves while the sandbox can still stay. Returns why the work would be lost if it ended now, or null. A sandbox that does
-   * not answer can save nothing, so it is no reason to keep it. Throws when the database does not answer, which is no
-   * fault of the work.
+   * not answer can save nothing, so by default it is no reason to keep it: `ifSilent`. Throws when the database does not
+   * answer, which is no fault of the work.
    */
-  async saveBeforeEnd(): Promise<string | null> {
-    if (this.#ended || !(await this.#answers())) return null
+  async saveBeforeEnd(ifSilent: string | null = null): Promise<string | null> {
+    if (this.#ended) return null
+    if (!(await this.#answers())) return ifSilent
     this.#leaving++
     try {
       const outcome = await this.#saveLast()
       if (outcome.kind !== 'failed' && outcome.kind !== 'no-space') return null
       if (outcome.kind === 'failed' && isDatabaseUnavailable(outcome.cause)) throw outcome.cause
-      return (await this.#answers()) ? outcome.reason : null
+      return (await this.#answers()) ? outcome.reason : ifSilent
     } finally {
       this.#leaving--
     }
