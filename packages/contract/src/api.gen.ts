@@ -49,7 +49,7 @@ export interface paths {
         };
         /**
          * Check that the server can serve requests
-         * @description Answers `unavailable` (503) while the database or another needed part is down. The reply also reports whether sandboxes can start, which models and providers are configured, and whether the disk has room.
+         * @description Answers `unavailable` (503) while the database or another needed part is down. The reply also reports whether sandboxes can start, which models and providers are configured, and whether the disk has room and the database accepts changes.
          */
         get: operations["getReady"];
         put?: never;
@@ -5521,6 +5521,11 @@ export interface operations {
                         model: "upstream" | "scripted" | "none";
                         /** @description Whether there is room for new work. Reading and merging need none. */
                         disk: {
+                            ready: boolean;
+                            problem: string | null;
+                        };
+                        /** @description Whether the database accepts changes. One that is read-only, as during a failover, answers reads. Servers of earlier versions do not send it. */
+                        database?: {
                             ready: boolean;
                             problem: string | null;
                         };

@@ -35,11 +35,12 @@ export async function askRunning(server: Found, infoMs?: number): Promise<Answer
   return { atUrl, untrusted, own, ready, paused, info, database: info?.database ?? null }
 }
 
-/** Null: it answers at its public address. */
+/** Null: it answers at its public address, and accepts changes. */
 export function troubleOf({ untrusted, own, ready, paused, database }: Answers): string | null {
   if (untrusted !== null) return 'running, and the certificate of its public address is not trusted here'
   if (own !== null) return 'running, but its public address does not answer'
-  return ready === null ? notResponding(paused, database) : null
+  if (ready === null) return notResponding(paused, database)
+  return database?.read_only === true ? 'running, but its database is read-only' : null
 }
 
 export function notResponding(paused: boolean, database: DatabaseInfo | null = null): string {
@@ -55,6 +56,10 @@ export function noteTrouble(ctx: Context, server: Found, { untrusted, own, pause
   if (database !== null && database.problem !== null)
     ctx.out.note(
       `Until its database answers, the server refuses requests (503). To examine it: ${ctx.next('svc self-host doctor')}`,
+    )
+  if (database?.read_only === true)
+    ctx.out.note(
+      `Its database accepts no changes, so the server answers reads and refuses the rest (503). What to do: ${ctx.next('svc self-host doctor')}`,
     )
   noteAddress(ctx, { url: server.url, untrusted, own })
 }

@@ -102,6 +102,17 @@ test('self-host status names the database, and says why it cannot be used', asyn
   ])
 })
 
+test('self-host status says that the database is read-only', async () => {
+  await using service = startService()
+  await using folder = await temporaryFolder()
+  const database = { kind: 'external', address: 'svc@db.example.com:5432/svc', problem: null, read_only: true }
+  await using _server = await serverOf(folder.path, service.url, { database })
+  const shown = await svc(['self-host', 'status'], { env: { SVC_DATA_DIR: folder.path } })
+  expect(shown.stdout).toMatch(/server: +running, but its database is read-only\n/)
+  expect(shown.stdout).toMatch(/database: +PostgreSQL svc@db.example.com:5432\/svc {2}read-only\n/)
+  expect(shown.stderr).toContain('Its database accepts no changes')
+})
+
 test('self-host env set says when the running server does not read what it saves', async () => {
   await using service = startService()
   await using folder = await temporaryFolder()

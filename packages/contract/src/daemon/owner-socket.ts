@@ -60,6 +60,8 @@ export interface DatabaseInfo {
   address: string | null
   /** Why it cannot be used; null when it answers. */
   problem: string | null
+  /** It answers, and accepts no change. Servers of earlier versions do not send it. */
+  read_only?: boolean
 }
 
 /** The sandboxes of a server that a later server can continue. */

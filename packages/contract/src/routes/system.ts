@@ -13,7 +13,7 @@ export const readyRoute = route.get('public', '/v1/ready', {
   name: 'getReady',
   summary: 'Check that the server can serve requests',
   description:
-    'Answers `unavailable` (503) while the database or another needed part is down. The reply also reports whether sandboxes can start, which models and providers are configured, and whether the disk has room.',
+    'Answers `unavailable` (503) while the database or another needed part is down. The reply also reports whether sandboxes can start, which models and providers are configured, and whether the disk has room and the database accepts changes.',
   publicInSandbox: true,
   reply: z.object({
     status: z.literal('ready'),
@@ -40,6 +40,12 @@ export const readyRoute = route.get('public', '/v1/ready', {
     disk: z
       .object({ ready: z.boolean(), problem: z.string().nullable() })
       .describe('Whether there is room for new work. Reading and merging need none.'),
+    database: z
+      .object({ ready: z.boolean(), problem: z.string().nullable() })
+      .optional()
+      .describe(
+        'Whether the database accepts changes. One that is read-only, as during a failover, answers reads. Servers of earlier versions do not send it.',
+      ),
     providers: z
       .object({ apps: z.enum(['local', 'none']), connectors: z.enum(['mcp', 'none']) })
       .describe('What deploys apps and what runs connectors, as the operator configured it.'),

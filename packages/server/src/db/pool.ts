@@ -4,7 +4,7 @@ import pg from 'pg'
 import type { Logger } from 'pino'
 import { keepWithinLimit } from './connection-limit.ts'
 import { limitAnswers } from './limit-answers.ts'
-import { watchConnections } from './unavailable.ts'
+import { leaveReadOnly, watchConnections } from './unavailable.ts'
 import type { Db, Schema } from './schema.ts'
 import { valueFormat } from './value-format.ts'
 
@@ -90,6 +90,7 @@ export function openDatabase(url: string, log: Logger, options: DatabaseOptions 
       )
     })
     watchConnections(pool)
+    leaveReadOnly(pool)
     keepWithinLimit(pool)
     limitAnswers(pool, answerMsMax)
     return pool
@@ -111,9 +112,11 @@ export function openDatabase(url: string, log: Logger, options: DatabaseOptions 
   }
 }
 
-/** Throws when the database does not answer. */
-export async function pingDatabase(db: Db): Promise<void> {
-  await sql`select 1`.execute(db)
+/** Throws when the database does not answer. It may be read-only, as a standby is until it is promoted. */
+export async function pingDatabase(db: Db): Promise<{ isReadOnly: boolean }> {
+  const { rows } = await sql<{ isReadOnly: boolean }>`
+    select current_setting('transaction_read_only') = 'on' as "isReadOnly"`.execute(db)
+  return { isReadOnly: rows[0]?.isReadOnly === true }
 }
 
 /** The statements of one connection, such as one with a snapshot. */

@@ -5,6 +5,22 @@ import { isAtConnectionLimit } from './connection-limit.ts'
 /** The errors that broke our connections. Identity counts, since other sockets report the same codes. */
 const lost = new WeakSet<Error>()
 
+/**
+ * A session that began while its database was read-only stays so after the database accepts changes again. One that
+ * was refused for it is not used again.
+ */
+export function leaveReadOnly(pool: pg.Pool): void {
+  const refused = new WeakSet<pg.PoolClient>()
+  pool.on('connect', (client) => {
+    client.connection.on('errorMessage', ({ code }: { code?: unknown }) => {
+      if (code === readOnly) refused.add(client)
+    })
+  })
+  pool.on('release', (_error, client) => {
+    if (refused.has(client)) void client.end()
+  })
+}
+
 /** Without a listener, a connection that breaks during a query would end the process: the pool listens to idle ones only. */
 export function watchConnections(pool: pg.Pool): void {
   pool.on('connect', (client) => void client.on('error', (error) => void lost.add(error)))

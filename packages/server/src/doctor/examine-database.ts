@@ -3,7 +3,7 @@ import { type Finding, good, missing, weak } from '@svc/sandbox'
 import { NewerDatabaseError, requireKnown } from '../db/migrate.ts'
 import type { Db } from '../db/schema.ts'
 import { readFigures } from '../metrics/figure-queries.ts'
-import { databaseState, readTablesVersion } from './store.ts'
+import { databaseState, type DatabaseState, readTablesVersion } from './store.ts'
 
 const slowMs = 250
 const statementSeconds = 10
@@ -23,9 +23,11 @@ export async function examineDatabase(db: Db): Promise<Finding[]> {
   const version = `PostgreSQL ${state.version.split(' ')[0]}, ${sizeText(state.bytes)}, answered in ${ms} ms`
   const many = `${connections} of ${max} connections are used`
   return [
-    ms > slowMs
-      ? weak('database', version, 'Look at its load, its disk and the network to it.')
-      : good('database', version),
+    state.is_read_only
+      ? missing('database', `${version}. It is read-only, so every change is refused`, readOnlyMend(state))
+      : ms > slowMs
+        ? weak('database', version, 'Look at its load, its disk and the network to it.')
+        : good('database', version),
     connections > max * connectionsPart
       ? weak('connections', many, 'Raise max_connections: each server uses 5 to 8 at rest, and up to 33.')
       : good('connections', many),
@@ -49,6 +51,12 @@ export async function examineDatabase(db: Db): Promise<Finding[]> {
           ),
         ]),
   ]
+}
+
+function readOnlyMend({ is_standby: isStandby }: Pick<DatabaseState, 'is_standby'>): string {
+  return isStandby
+    ? 'It is a standby: promote it, or give DATABASE_URL the address of the primary and start the server again.'
+    : 'default_transaction_read_only is on for it. A managed PostgreSQL sets this while its disk is full: free space there or enlarge it, and see that the setting is off again. The server then goes on by itself.'
 }
 
 /** A server starts on tables of its own version, or of an earlier one, which it migrates. */

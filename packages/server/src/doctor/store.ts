@@ -6,6 +6,9 @@ import type { DbOrTransaction } from '../db/schema.ts'
 
 export interface DatabaseState {
   version: string
+  is_read_only: boolean
+  /** Of another PostgreSQL, until it is promoted. */
+  is_standby: boolean
   bytes: number
   connections: number
   connections_max: number
@@ -30,7 +33,9 @@ export async function databaseState(db: DbOrTransaction): Promise<DatabaseState>
       select seconds, query from others where state = 'active' and query !~* '^\\s*(listen|select pg_advisory)'
       order by seconds desc limit 1
     )
-    select current_setting('server_version') as version, pg_database_size(current_database())::float8 as bytes,
+    select current_setting('server_version') as version,
+      current_setting('transaction_read_only') = 'on' as is_read_only, pg_is_in_recovery() as is_standby,
+      pg_database_size(current_database())::float8 as bytes,
       (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as connections,
       current_setting('max_connections')::int as connections_max,
       (extract(epoch from clock_timestamp()) * 1000)::float8 as now,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type AddressInfo, createServer } from 'node:net'
-import type { ErrorBody } from '@svc/contract'
+import type { ErrorBody, ExaminedGroup } from '@svc/contract'
 import { sql } from 'kysely'
 import pino from 'pino'
 import { buildApp } from '../app.ts'
@@ -9,12 +9,13 @@ import { withClient } from '../db/testing-cluster.ts'
 import { makeTestApp, type TestApp } from '../testing.ts'
 import { until } from '../testing-until.ts'
 
+const metricsToken = 'a-token-of-the-operator'
 let app: TestApp
 let away: Database
 let served: ReturnType<typeof buildApp>
 const logged: string[] = []
 beforeAll(async () => {
-  app = await makeTestApp()
+  app = await makeTestApp({ configure: { metricsToken } })
   const log = pino({ level: 'debug' }, { write: (line: string) => void logged.push(line) })
   // Nothing listens on port 1, as with a stopped database.
   away = openDatabase('postgres://user:hunter2@127.0.0.1:1/svc', log)
@@ -87,6 +88,12 @@ test('answers changes with 503 while the database is read-only, and goes on read
       await client.query('set default_transaction_read_only = off')
       await client.query(`alter database "${name}" set default_transaction_read_only = ${value}`)
     })
+  const writable = async () => {
+    const { publicUrl } = app.deps.config
+    const headers = { host: new URL(publicUrl).host, authorization: `Bearer ${metricsToken}` }
+    const text = await (await served.request(`${publicUrl}/metrics`, { headers })).text()
+    return /^svc_database_writable (\d)$/m.exec(text)?.[1]
+  }
   await set('on')
   const standby = openDatabase(url.href, app.deps.log)
   served = buildApp({ ...app.deps, db: standby.db, locks: standby.locks })
@@ -96,6 +103,21 @@ test('answers changes with 503 while the database is read-only, and goes on read
     expect(refused.body.error).toBe('The database is read-only, as during a failover.')
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
     expect((await ask('GET', '/v1/projects')).status).toBe(200)
+    const ready = await ask('GET', '/v1/ready')
+    expect([ready.status, ready.body.database]).toEqual([
+      200,
+      { ready: false, problem: 'The database is read-only, so every change is refused.' },
+    ])
+    const { groups } = (await ask('GET', '/v1/doctor')).body as unknown as { groups: ExaminedGroup[] }
+    expect(groups.flatMap(({ findings }) => findings).find(({ name }) => name === 'database')).toMatchObject({
+      ...{ state: 'missing', says: expect.stringContaining('It is read-only, so every change is refused') },
+      mend: expect.stringContaining('default_transaction_read_only is on'),
+    })
+    expect(await writable()).toBe('0')
+    await set('off')
+    // Connections from before would stay read-only.
+    await until('changes are accepted', async () => (await ask('POST', '/v1/projects', { name: 'x' })).status === 201)
+    expect(await writable()).toBe('1')
   } finally {
     await standby.close()
     await set('off')

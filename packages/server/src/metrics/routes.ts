@@ -2,6 +2,7 @@
 import { ServiceError } from '@svc/contract'
 import { Gauge, Registry } from 'prom-client'
 import { isSameSecret } from '../auth/credentials.ts'
+import { pingDatabase } from '../db/pool.ts'
 import type { Deps } from '../deps.ts'
 import { examineKey } from '../doctor/examine-key.ts'
 import type { App } from '../http/mount.ts'
@@ -47,6 +48,9 @@ async function databaseMetrics(deps: Pick<Deps, 'config' | 'db' | 'disk' | 'log'
   add('svc_disk_free_bytes', 'Free space of the data folder.', '', { '': deps.disk.freeBytes })
   add('svc_disk_low', '1 while the disk is almost full and new work is refused.', '', { '': deps.disk.isLow ? 1 : 0 })
   try {
+    const { isReadOnly } = await pingDatabase(deps.db)
+    const writable = '1 when the database accepts changes, 0 while it is read-only.'
+    add('svc_database_writable', writable, '', { '': isReadOnly ? 0 : 1 })
     for (const [name, { help, label, values }] of Object.entries(await readFigures(deps.db)))
       add(name, help, label, values)
     const key = await examineKey(deps.config, deps.db)

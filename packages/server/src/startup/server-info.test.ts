@@ -93,7 +93,7 @@ test('names the database without its password, and says when and why it does not
       problem: null,
     }
     const fine = await infoOf(dataDir)
-    expect(fine.database).toEqual(database as never)
+    expect(fine.database).toEqual({ ...database, read_only: false } as never)
     expect(fine.sandboxes).toMatchObject({ sessions: 0 })
     expect(JSON.stringify(fine)).not.toContain('hunter2')
 

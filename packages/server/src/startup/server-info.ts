@@ -23,23 +23,20 @@ export function serverInfoOf(deps: InfoDeps, earlierVersion: string | null): () 
   // The URL may name files of certificates. At the start of the server they are there.
   const address = databaseUrl === null ? null : addressOf(new pg.Client({ connectionString: databaseUrl }))
   return async () => {
-    const [problem, lacks] = await Promise.all([databaseProblem(deps), missingNeeds(deps.config)])
-    const database = { kind: address === null ? ('embedded' as const) : ('external' as const), address, problem }
+    const [state, lacks] = await Promise.all([databaseState(deps), missingNeeds(deps.config)])
+    const database = { kind: address === null ? ('embedded' as const) : ('external' as const), address, ...state }
     return { ...(await serverInfo(deps, database)), earlier_version: earlierVersion, lacks }
   }
 }
 
-async function databaseProblem({ db, log }: InfoDeps): Promise<string | null> {
+async function databaseState({ db, log }: InfoDeps): Promise<Pick<DatabaseInfo, 'problem' | 'read_only'>> {
   try {
-    const late = () => `no answer within ${databaseMs / 1000} s`
-    return await withDeadline(
-      pingDatabase(db).then(() => null),
-      databaseMs,
-      late,
-    )
+    const late = () => ({ problem: `no answer within ${databaseMs / 1000} s` })
+    const asked = pingDatabase(db).then(({ isReadOnly }) => ({ problem: null, read_only: isReadOnly }))
+    return await withDeadline(asked, databaseMs, late)
   } catch (error) {
     log.warn({ err: error }, 'the database does not answer')
-    return (error as Error).message
+    return { problem: (error as Error).message }
   }
 }
 

@@ -10,14 +10,7 @@ export function systemRoutes(deps: Deps): Mounted[] {
   return [
     handle(healthRoute, async () => ({ status: 'ok' as const, version })),
     handle(readyRoute, async () => {
-      try {
-        await pingDatabase(deps.db)
-      } catch (error) {
-        throw new ServiceError('unavailable', 'The database does not answer.', {
-          hint: 'Try again in a moment.',
-          cause: error,
-        })
-      }
+      const { isReadOnly } = await ping(deps)
       return {
         status: 'ready' as const,
         version,
@@ -28,10 +21,26 @@ export function systemRoutes(deps: Deps): Mounted[] {
           ready: !deps.disk.isLow,
           problem: deps.disk.isLow ? 'The disk is almost full, so no new work is accepted.' : null,
         },
+        // Reading goes on, also where a balancer asks before it sends requests here.
+        database: {
+          ready: !isReadOnly,
+          problem: isReadOnly ? 'The database is read-only, so every change is refused.' : null,
+        },
         providers: { apps: deps.config.appProvider, connectors: deps.config.connectorProvider },
       }
     }),
   ]
+}
+
+async function ping({ db }: Pick<Deps, 'db'>) {
+  try {
+    return await pingDatabase(db)
+  } catch (error) {
+    throw new ServiceError('unavailable', 'The database does not answer.', {
+      hint: 'Try again in a moment.',
+      cause: error,
+    })
+  }
 }
 
 interface Readiness {

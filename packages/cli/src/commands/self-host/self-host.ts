@@ -134,9 +134,10 @@ export const status = command({
   },
 })
 
-function databaseWords({ kind, address, problem }: DatabaseInfo): Piece[] {
+function databaseWords({ kind, address, problem, read_only: isReadOnly }: DatabaseInfo): Piece[] {
   const name = kind === 'embedded' ? 'embedded PostgreSQL' : `PostgreSQL ${address}`
-  return problem === null ? [name] : [`${name}  `, red(problem)]
+  const trouble = problem ?? (isReadOnly === true ? 'read-only' : null)
+  return trouble === null ? [name] : [`${name}  `, red(trouble)]
 }
 
 const lookAgain = 'Look again in a moment. If it stays so, its log says why.'
