@@ -40,6 +40,7 @@ async function createOnDisk(repo: Repository, input: { branch: string; sha: Sha 
   const ref = `refs/heads/${input.branch}`
   const outcome = await moveRefs(repo, [{ ref, oldSha: zeroSha(input.sha), newSha: input.sha }])
   if (outcome.kind === 'busy') return { kind: 'unreachable', reason: busyReason }
+  if (outcome.kind === 'full') throw outcome.error
   if (outcome.kind === 'refused') return { kind: 'rejected', reason: outcome.reason }
   return { kind: outcome.kind === 'moved' ? 'created' : 'exists' }
 }

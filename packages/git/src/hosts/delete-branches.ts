@@ -53,6 +53,8 @@ async function deleteOne(repo: Repository, update: RefUpdate): Promise<DeleteBra
       return { kind: 'moved' }
     case 'busy':
       return { kind: 'kept', reason: busyReason }
+    case 'full':
+      return { kind: 'kept', reason: 'The disk of this server is full.' }
     case 'refused':
       return { kind: 'kept', reason: outcome.reason }
     default:

@@ -98,6 +98,8 @@ export type LandOutcome =
   | { kind: 'rejected'; reason: string; isProtected?: true }
   /** Nothing moved because of a temporary problem; planned and sent again, it may work. */
   | { kind: 'failed'; reason: string }
+  /** The disk of the managed repository is full. Nothing moved. */
+  | { kind: 'full'; error: Error }
   /** The host may have applied it, or still may. Only the tip will tell. */
   | { kind: 'unknown'; reason: string }
 
@@ -132,6 +134,7 @@ async function moveBase(repo: Repository, input: LandInput, options: CallOptions
   if (outcome.kind === 'moved') return { kind: 'landed' }
   if (outcome.kind === 'killed') return { kind: 'unknown', reason: outcome.reason }
   if (outcome.kind === 'busy') return { kind: 'unknown', reason: busyReason }
+  if (outcome.kind === 'full') return outcome
   if (outcome.kind === 'refused') return { kind: 'rejected', reason: outcome.reason }
   return (await containsResult(repo, input)) ? { kind: 'landed' } : { kind: 'moved' }
 }

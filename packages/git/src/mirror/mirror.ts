@@ -186,6 +186,7 @@ async function setBranches(repo: Repository, tips: Map<string, Sha>): Promise<vo
   for (const batch of [gone, moved]) {
     if (batch.length === 0) continue
     const outcome = await moveRefs(repo, batch)
+    if (outcome.kind === 'full') throw outcome.error
     if (outcome.kind !== 'moved')
       throw new Error(
         `The mirror's branches could not be set: ${outcome.kind === 'stale' ? `${outcome.ref} is being moved.` : outcome.kind === 'busy' ? busyReason : outcome.reason}`,

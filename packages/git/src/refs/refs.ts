@@ -1,9 +1,11 @@
+import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { LRUCache } from 'lru-cache'
 import { isRefName } from './branch-name.ts'
 import { readRef } from './disk-refs.ts'
 import { durable, syncPaths } from '../objects/durable.ts'
 import { git, GitError, gitLine, gitLines, type GitOptions, lastMessage } from '../process/git.ts'
+import { isDiskFull } from '../process/disk-full.ts'
 import { lockInTheWay, pastOrphanedLocks, removeIfOrphaned } from './orphaned-locks.ts'
 import { updateRefsInPooledGit } from './pooled-ref-update.ts'
 import {
@@ -84,7 +86,7 @@ export async function keepRef(repo: Repository, name: string, sha: Sha): Promise
 
 /** Removes the ref `refs/svc/<name>`, if it exists. */
 export async function dropKeptRef(repo: Repository, name: string): Promise<void> {
-  const outcome = await runUpdate(repo, `delete ${keptRefName(name)}\0\0`)
+  const outcome = await runUpdate(repo, [], `delete ${keptRefName(name)}\0\0`)
   if (outcome.kind === 'failed' && (await readKeptRef(repo, name)) !== null) throw outcome.error
 }
 
@@ -111,7 +113,7 @@ function keepLine({ ref, sha }: RefValue): string {
 async function setRefs(repo: Repository, refs: RefValue[]): Promise<void> {
   const input = refs.map(keepLine).join('')
   if (!(await updateRefsInPooledGit(repo, input, refs))) {
-    const outcome = await runUpdate(repo, input)
+    const outcome = await runUpdate(repo, refs, input)
     if (outcome.kind === 'failed') throw outcome.error
   }
   await syncRefFolders(repo, refs)
@@ -138,6 +140,8 @@ export type MoveOutcome =
   | { kind: 'stale'; ref: string }
   /** Another git process held a lock for too long. Nothing moved; a retry may work. */
   | { kind: 'busy' }
+  /** The disk is full. Nothing moved. */
+  | { kind: 'full'; error: Error }
   | { kind: 'refused'; reason: string }
 
 /** The message about a lock, without its path on the server. */
@@ -172,7 +176,7 @@ export async function moveRefs(
   const env: Record<string, string> = by ? { GIT_COMMITTER_NAME: by.name, GIT_COMMITTER_EMAIL: by.email } : {}
   const isMoved = mayRepeat && !by && (await updateRefsInPooledGit(repo, input, values, before))
   await before
-  const outcome: UpdateOutcome = isMoved ? { kind: 'done' } : await runUpdate(repo, input, env)
+  const outcome: UpdateOutcome = isMoved ? { kind: 'done' } : await runUpdate(repo, values, input, env)
   if (outcome.kind === 'done') {
     await syncRefFolders(repo, values)
     return { kind: 'moved' }
@@ -183,7 +187,22 @@ export async function moveRefs(
     if (now !== update.oldSha) return { kind: 'stale', ref: update.ref }
   }
   if (lockInTheWay(repo.dir, outcome.error.stderr) !== null) return { kind: 'busy' }
+  if (isDiskFull(outcome.error)) return { kind: 'full', error: outcome.error }
   return { kind: 'refused', reason: lastMessage(outcome.error.stderr) }
+}
+
+/** git's message about a folder that it could not make names no reason. */
+const noFolder = /unable to create directory for /
+
+/** Makes the folders of these refs. Returns the error of a full disk. */
+async function makeRefFolders(repo: Repository, refs: RefValue[]): Promise<Error | null> {
+  try {
+    for (const { ref } of refs) await mkdir(join(repo.dir, dirname(ref)), { recursive: true })
+    return null
+  } catch (error) {
+    // Git reports again what else is in the way.
+    return isDiskFull(error) ? (error as Error) : null
+  }
 }
 
 /**
@@ -226,11 +245,21 @@ async function readCurrent(repo: Repository, ref: string): Promise<Sha | null> {
 
 type UpdateOutcome = { kind: 'done' } | { kind: 'failed'; error: GitError }
 
-async function runUpdate(repo: Repository, input: string, env: Record<string, string> = {}): Promise<UpdateOutcome> {
+async function runUpdate(
+  repo: Repository,
+  refs: RefValue[],
+  input: string,
+  env: Record<string, string> = {},
+): Promise<UpdateOutcome> {
   // A process that died left the locks of all its refs, but git names only the first one it meets.
   const locks = new Set<string>()
   for (;;) {
-    const outcome = await tryUpdate(repo, input, { env })
+    let outcome = await tryUpdate(repo, input, { env })
+    if (outcome.kind === 'failed' && noFolder.test(outcome.error.stderr)) {
+      const full = await makeRefFolders(repo, refs)
+      if (full !== null) return { kind: 'failed', error: new GitError('exit', full.message, { cause: full }) }
+      outcome = await tryUpdate(repo, input, { env })
+    }
     const lock = outcome.kind === 'done' ? null : lockInTheWay(repo.dir, outcome.error.stderr)
     if (lock === null || locks.has(lock) || locks.size >= orphansMax) return outcome
     if (!(await removeIfOrphaned(repo.dir, lock))) return outcome

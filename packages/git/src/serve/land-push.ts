@@ -57,8 +57,12 @@ async function moveOnDisk(
   return refs
 }
 
+export const noSpace =
+  'The disk of this server is full. Nothing was changed; push again when its operator has made room.'
+
 function reasonOnDisk(outcome: Exclude<MoveOutcome, { kind: 'moved' }>): string {
   if (outcome.kind === 'busy') return `${busyReason} Push again in a moment.`
+  if (outcome.kind === 'full') return noSpace
   return outcome.kind === 'stale' ? movedReason : outcome.reason
 }
 

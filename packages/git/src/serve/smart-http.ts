@@ -4,7 +4,7 @@ import { streamChild } from '../process/child-stream.ts'
 import { isDiskFull } from '../process/disk-full.ts'
 import { hiddenRefs, refuseAlways, type PushGate, type PushInspector, type PushWaiter } from '../receive/gate.ts'
 import { GitError, startGit } from '../process/git.ts'
-import { landPush } from './land-push.ts'
+import { landPush, noSpace } from './land-push.ts'
 import { objectFormat } from '../process/object-format.ts'
 import { flushPkt, pkt, PktError } from '../formats/pkt-line.ts'
 import { boundedPack, cheapPack } from '../objects/pack-cost.ts'
@@ -268,8 +268,6 @@ async function receiveMetered(
   else if (received.unpack === 'ok') await meter.judge(room)
   return received
 }
-
-const noSpace = 'The disk of this server is full. Nothing was changed; push again when its operator has made room.'
 
 const tooManyPushes = 'Too many pushes to this repository are running. Nothing was changed; push again in a moment.'
 

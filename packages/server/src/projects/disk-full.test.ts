@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ErrorBody } from '@svc/contract'
 import { commit } from '@svc/git/testing'
@@ -58,6 +58,18 @@ async function withFullDisk<T>(folder: string, work: () => Promise<T>): Promise<
   }
 }
 
+/** No folder can be made on the file system, as on one without free blocks. */
+async function withoutFolders<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  const { files, ffree } = await statfs(folder)
+  const limit = (inodes: number) => Bun.spawnSync(['mount', '-o', `remount,nr_inodes=${inodes}`, folder])
+  expect(limit(files - ffree).exitCode).toBe(0)
+  try {
+    return await work()
+  } finally {
+    limit(files)
+  }
+}
+
 /** Scratch folders and incomplete packs or objects. */
 async function leftovers(dir: string): Promise<string[]> {
   const names = await readdir(dir, { recursive: true })
@@ -108,6 +120,19 @@ describe('a full disk of managed repositories', () => {
     expect(await at.tip('main')).toBe(merged.body.merge.merge_commit_sha)
     await gitText(at.repo, 'fsck', '--strict')
   })
+})
+
+test('a merge that finds no room for its refs says that the disk is full, and names no git host', async () => {
+  if (mounted.length < 2) return
+  const at = testProject(app, await app.managedProject())
+  const cr = await at.open('forward', { 'w.txt': 'w\n' })
+  await at.get(cr.cr_id)
+  const base = await at.tip('main')
+  const reply = await withoutFolders(join(app.deps.config.dataDir, 'repositories'), () => at.refusedMerge(cr.cr_id))
+  expect([reply.status, reply.body.code]).toEqual([503, 'unavailable'])
+  expect(reply.body.error).toContain('disk of this server is full')
+  expect([await at.tip('main'), (await at.get(cr.cr_id)).status]).toEqual([base, 'open'])
+  expect((await at.merge(cr.cr_id)).status).toBe(200)
 })
 
 describe('a full disk of mirrors', () => {

@@ -88,15 +88,25 @@ export async function land(deps: LandDeps, repository: Repository, planned: Plan
     case 'rejected':
       await abandon(deps, attempt, outcome.reason)
       if (outcome.isProtected === true) throw await protectedBase(deps, repository, planned, outcome.reason)
-      throw new ServiceError('merge_rejected', `The git host refused the merge: ${outcome.reason}`, {
-        hint: 'Nothing was changed. Allow pushes from this project on the host, then merge again.',
-        detail: { reason: outcome.reason },
-      })
+      throw rejected(repository, outcome.reason)
+    case 'full':
+      await abandon(deps, attempt, 'The disk of the server was full.')
+      throw outcome.error
     case 'unknown':
       return reconcileAfterPush(deps, repository, { attempt, project: planned.project, reason: outcome.reason })
     default:
       return outcome satisfies never
   }
+}
+
+function rejected({ remote }: Repository, reason: string): ServiceError {
+  const isManaged = remote === null
+  return new ServiceError('merge_rejected', `${isManaged ? 'git' : 'The git host'} refused the merge: ${reason}`, {
+    hint: isManaged
+      ? 'Nothing was changed. The repository is on this server: tell its operator.'
+      : 'Nothing was changed. Allow pushes from this project on the host, then merge again.',
+    detail: { reason },
+  })
 }
 
 /** Recorded for later change requests on this base, whose merges the host would refuse too. */

@@ -50,10 +50,15 @@ export async function landSuggestions(deps: LandDeps, at: At, made: EditedCommit
         outcome.isProtected === true ? 'branch_protected' : 'merge_rejected',
         `The repository refused the commit on ${JSON.stringify(cr.head_ref)}: ${outcome.reason}`,
         {
-          hint: 'Nothing was changed. Allow pushes from this project to that branch, then try again.',
+          hint:
+            repository.remote === null
+              ? 'Nothing was changed. The repository is on this server: tell its operator.'
+              : 'Nothing was changed. Allow pushes from this project to that branch, then try again.',
           detail: { reason: outcome.reason },
         },
       )
+    case 'full':
+      throw outcome.error
     case 'failed':
       throw new ServiceError('repository_unreachable', `The commit did not reach the repository: ${outcome.reason}`, {
         hint: 'Nothing was changed. Try again in a moment.',
