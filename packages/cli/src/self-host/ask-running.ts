@@ -53,10 +53,12 @@ export function notResponding(paused: boolean, database: DatabaseInfo | null = n
 /** Says what to do about each trouble. */
 export function noteTrouble(ctx: Context, server: Found, { untrusted, own, paused, database }: Answers): void {
   if (paused) noteContinue(ctx, server.pid)
-  if (database !== null && database.problem !== null)
+  if (database !== null && database.problem !== null) {
+    const again = database.kind === 'embedded' ? ' The server starts it again by itself.' : ''
     ctx.out.note(
-      `Until its database answers, the server refuses requests (503). To examine it: ${ctx.next('svc self-host doctor')}`,
+      `Until its database answers, the server refuses requests (503).${again} To examine it: ${ctx.next('svc self-host doctor')}`,
     )
+  }
   if (database?.read_only === true)
     ctx.out.note(
       `Its database accepts no changes, so the server answers reads and refuses the rest (503). What to do: ${ctx.next('svc self-host doctor')}`,

@@ -4,10 +4,10 @@ import { deletedDaysKept, sizeText } from '@svc/contract'
 import { scarceFactor } from '@svc/contract/schemas/disk-space'
 import { type Finding, good, missing, weak } from '@svc/sandbox'
 import type { Config } from '../config.ts'
+import { logFileBytes } from '../db/embedded/why-down.ts'
 import { measureFileSystem, minFreeBytesOf } from '../storage/disk-watch.ts'
 
-/** The next piece of PostgreSQL's log has this size. Without room for it, each write can be refused, also that of a deletion. */
-const writableBytes = 16 * 1024 ** 2
+/** Without room for the log of PostgreSQL, each write can be refused, also that of a deletion. */
 const byHand =
   'Deletions can fail on a disk this full. First free some space by hand, such as that of logs and backups: docs/operate/incidents.md lists what may go.'
 
@@ -16,7 +16,7 @@ export async function examineDisk(config: Pick<Config, 'dataDir' | 'diskFreeByte
   const least = minFreeBytesOf(config, total)
   const says = `${sizeText(free)} of ${sizeText(total)} free at ${config.dataDir}; below ${sizeText(least)} no new work starts`
   const usual = `\`svc self-host storage\` shows what uses it. Delete sessions that have stopped (\`svc sessions rm\`) or projects (\`svc projects rm --purge\`; without --purge they use the space for ${deletedDaysKept} more days), or give the disk more space.`
-  const mend = free < writableBytes ? `${byHand} ${usual}` : usual
+  const mend = free < logFileBytes ? `${byHand} ${usual}` : usual
   if (free < least) return missing('disk', says, mend)
   return free < least * scarceFactor ? weak('disk', says, mend) : good('disk', says)
 }

@@ -1,6 +1,7 @@
 /** The doctor's findings about a server without its sandboxes. Its page and its command share them. */
 import type { ExaminedGroup } from '@svc/contract'
 import { type Finding, good, missing, weak } from '@svc/sandbox'
+import { lacksSpace } from '../db/embedded/why-down.ts'
 import { pingDatabase } from '../db/pool.ts'
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
@@ -26,7 +27,7 @@ export async function examineService({
     group('machine', [examineDisk(config), examineGit(), good('version', `svc ${version}`), examineSettings(config)]),
     group(
       'database',
-      db === null ? withoutDatabase(config, failure) : [examineDatabase(db), examineTables(db), examineQueues(db)],
+      db === null ? [withoutDatabase(config, failure)] : [examineDatabase(db), examineTables(db), examineQueues(db)],
     ),
     group('reach', [
       examineCertificate(config),
@@ -60,7 +61,10 @@ async function whyUnreachable(db: Deps['db']): Promise<string | null> {
   }
 }
 
-function withoutDatabase(config: Pick<Config, 'databaseUrl' | 'dataDir'>, failure: string | null): Finding[] {
+async function withoutDatabase(
+  config: Pick<Config, 'databaseUrl' | 'dataDir'>,
+  failure: string | null,
+): Promise<Finding[]> {
   if (hasRestoreMark(config.dataDir))
     return [
       missing(
@@ -78,17 +82,37 @@ function withoutDatabase(config: Pick<Config, 'databaseUrl' | 'dataDir'>, failur
           'DATABASE_URL is not set, and the server of this data folder uses a PostgreSQL of yours',
           'Set it as for the server, and run this again.',
         )
-      : missing(
-          'database',
-          `cannot be used: ${failure}`,
-          'Start PostgreSQL, or correct DATABASE_URL. In this state no server starts, and a running one refuses requests.',
-        ),
+      : await downFinding(config, failure),
     weak(
       'not examined',
       'connections, clock, queues, the model, git hosts, other servers, repositories, and whether the master key fits',
       'They need the database: run this again once it answers.',
     ),
   ]
+}
+
+async function downFinding(
+  { databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataDir'>,
+  failure: string | null,
+): Promise<Finding> {
+  const says = `cannot be used: ${failure}`
+  if (databaseUrl !== null)
+    return missing(
+      'database',
+      says,
+      'Start PostgreSQL, or correct DATABASE_URL. In this state no server starts, and a running one refuses requests.',
+    )
+  return (await lacksSpace(dataDir))
+    ? missing(
+        'database',
+        `the embedded PostgreSQL cannot run, because its disk is full (${failure})`,
+        'Free space: see disk above. The server starts it again by itself, and refuses requests until then.',
+      )
+    : missing(
+        'database',
+        `the embedded PostgreSQL ${says}`,
+        'The server starts it again by itself, and refuses requests until then. If it stays so: svc self-host logs',
+      )
 }
 
 type Found = Finding | Finding[] | null

@@ -15,6 +15,7 @@ import { constants as system } from 'node:os'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
+import { databaseOfHolder } from './ask-holder.ts'
 import { StartupError } from './startup-error.ts'
 
 const lockName = 'server.lock'
@@ -68,13 +69,14 @@ const inUse: WhenHeld = (dataDir, holder) =>
   `The data folder ${dataDir} is in use by another server${holder}. Stop that server first, or set SVC_DATA_DIR to another folder.`
 
 /** For a command that reads the data of a server, running or not, and found its embedded database stopped. */
-export function lockStoppedData(dataDir: string): FolderLock {
-  return lockDataFolder(
-    dataDir,
-    randomUUID,
-    (_, holder) =>
-      `The server of the data folder ${dataDir}${holder} runs, and its database is not the one in that folder. Set DATABASE_URL for this command as for that server. If the server starts or stops right now, wait until it has. Nothing was changed.`,
-  )
+export async function lockStoppedData(dataDir: string): Promise<FolderLock> {
+  const used = await databaseOfHolder(dataDir)
+  return lockDataFolder(dataDir, randomUUID, (_, holder) => {
+    const server = `The server of the data folder ${dataDir}${holder} runs, and its`
+    if (used?.kind !== 'embedded')
+      return `${server} database is not the one in that folder. Set DATABASE_URL for this command as for that server. If the server starts or stops right now, wait until it has. Nothing was changed.`
+    return `${server} embedded database does not: ${used.problem ?? 'it starts just now'}. The server starts it again by itself. Run this again once svc self-host status shows the database without a problem. Nothing was changed.`
+  })
 }
 
 /** Locks a file of a backup, which it makes. Null: another process holds the lock. */

@@ -6,6 +6,7 @@ import { isUuid } from '../auth/allow.ts'
 import { adoptableSandboxes as ofChecks } from '../checks/store.ts'
 import { knownVersion } from '../db/migrate.ts'
 import { addressOf } from '../db/move/connect.ts'
+import { lacksSpace } from '../db/embedded/why-down.ts'
 import { pingDatabase } from '../db/pool.ts'
 import { missingNeeds } from '../doctor/examine-needs.ts'
 import { withDeadline } from '../deadline.ts'
@@ -24,6 +25,8 @@ export function serverInfoOf(deps: InfoDeps, earlierVersion: string | null): () 
   const address = databaseUrl === null ? null : addressOf(new pg.Client({ connectionString: databaseUrl }))
   return async () => {
     const [state, lacks] = await Promise.all([databaseState(deps), missingNeeds(deps.config)])
+    if (state.problem !== null && databaseUrl === null && (await lacksSpace(deps.config.dataDir)))
+      state.problem = `its disk is full, so it cannot run (${state.problem})`
     const database = { kind: address === null ? ('embedded' as const) : ('external' as const), address, ...state }
     return { ...(await serverInfo(deps, database)), earlier_version: earlierVersion, lacks }
   }

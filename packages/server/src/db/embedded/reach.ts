@@ -15,11 +15,11 @@ export interface ReachedDatabase {
 
 /**
  * `lock` locks the data folder before its database is started, so that no server starts on it. It throws when a server
- * runs there on another database. Null: the data folder has no database.
+ * runs there, whose database is another one or does not run. Null: the data folder has no database.
  */
 export async function reachDatabase(
   { databaseUrl, dataDir }: { databaseUrl: string | null; dataDir: string },
-  { log, lock }: { log: EmbeddedLog; lock: () => { release(): void } },
+  { log, lock }: { log: EmbeddedLog; lock: () => Promise<{ release(): void }> },
 ): Promise<ReachedDatabase | null> {
   if (databaseUrl !== null) return { url: databaseUrl, end: async () => {} }
   const folder = join(dataDir, 'postgres')
@@ -27,7 +27,7 @@ export async function reachDatabase(
   const running = await runningDatabase(folder)
   if (running !== null) return { url: running, end: async () => {} }
   await refuseAsRoot(dataDir)
-  const locked = lock()
+  const locked = await lock()
   try {
     const embedded = await startEmbeddedPostgres({ dataDir: folder, log })
     const end = () => embedded.stop().finally(() => locked.release())
