@@ -29,7 +29,7 @@ export async function examineDatabase(db: Db): Promise<Finding[]> {
         ? weak('database', version, 'Look at its load, its disk and the network to it.')
         : good('database', version),
     connections > max * connectionsPart
-      ? weak('connections', many, 'Raise max_connections: each server uses 5 to 8 at rest, and up to 33.')
+      ? weak('connections', many, 'Raise max_connections: each server uses about 10 at rest, and up to 33.')
       : good('connections', many),
     clockFinding(state.now - (before + after) / 2),
     ...(seconds < statementSeconds
