@@ -130,11 +130,7 @@ async function merges({ db, project, repo }: Checked): Promise<Found[]> {
     const shas = [...new Set(of.map(({ sha }) => sha))]
     const outside = new Set(await notContained(repo.dir, shas, tip))
     const numbers = of.flatMap(({ number, sha }) => (outside.has(sha) ? [`#${number}`] : []))
-    if (numbers.length > 0)
-      found.push({
-        kind: 'rewound_branch',
-        says: `${project.slug}: ${base} does not contain ${numbers.join(', ')}, which ${numbers.length === 1 ? 'is' : 'are'} merged. Someone force-pushed it, or the repository is older than the database.`,
-      })
+    if (numbers.length > 0) found.push(rewound(project, base, numbers))
   }
   const waiting = await openMerges(db, project.project_id)
   if (waiting > 0)
@@ -143,6 +139,17 @@ async function merges({ db, project, repo }: Checked): Promise<Found[]> {
       says: `${project.slug}: ${waiting} merges began over an hour ago and neither landed nor failed.`,
     })
   return found
+}
+
+function rewound({ slug, default_branch }: CheckedProject, base: string, numbers: string[]): Found {
+  // Only a merged change request writes the default branch, and svc ship opens and merges one.
+  const command =
+    base === default_branch ? `svc ship --project ${quote(slug)}` : `git push origin ${quote(base)}:${quote(base)}`
+  const [are, them] = numbers.length === 1 ? ['is', 'it'] : ['are', 'them']
+  return {
+    kind: 'rewound_branch',
+    says: `${slug}: ${base} does not contain ${numbers.join(', ')}, which ${are} merged. Someone force-pushed it, or the repository is older than the database. To have ${them} there again, check out ${base} in a clone that has ${them}, and run: ${command}`,
+  }
 }
 
 /** What the database recorded as the last value of a ref, on servers with copies. */
