@@ -43,6 +43,8 @@ export interface Built {
   /** The folder of its sockets and sandboxes. */
   runDir: string
   earlierVersion: string | null
+  /** See `Registered`. */
+  joins: string | null
   /** See `ServerKeyring`. */
   rewriteMasterKey(): Promise<boolean>
   /** Ends the database last, so close everything that uses it before. */
@@ -81,7 +83,7 @@ export async function buildDeps(
     const keys = await openKeyring({ config, db: opened.db, log })
     const keyring = watchedKeyring(keys, redaction)
     const earlierVersion = await findEarlierVersion({ db: opened.db, log }, folderId)
-    const registered = await registerServer({ db: opened.db, config, log }, { instanceId, folderId })
+    const { joins, ...registered } = await registerServer({ db: opened.db, config, log }, { instanceId, folderId })
     await keepDatabase(config)
     guardName(opened, { ...registered, instanceId, config, onLost: endProcess(log) })
     const peerTls = config.peerUrl === null ? null : await PeerTls.make(keyring)
@@ -120,6 +122,7 @@ export async function buildDeps(
       deps,
       runDir,
       earlierVersion,
+      joins,
       rewriteMasterKey: keys.rewriteMasterKey,
       async close() {
         disk.end()

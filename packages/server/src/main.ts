@@ -128,9 +128,9 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     const forwarder = deps.peerTls === null ? null : makeForwarder(deps, deps.peerTls)
     relay.answerWith((request, env) => app.fetch(request, env), [], forwarder)
     // Signs the client in before the first request is answered, so that a script that waits for ready can go on.
-    const greeting = await greet(deps, hooks, commandName())
+    const greeting = await greet(deps, hooks, commandName(), built.joins)
     owners = await serveOwnerSocket(deps, {
-      info: serverInfoOf(deps, built.earlierVersion),
+      info: serverInfoOf(deps, built),
       examine: () => examineServer(deps),
       rewriteMasterKey: built.rewriteMasterKey,
       saveSessions: () => requireAllSaved(deps),

@@ -38,6 +38,8 @@ export interface Started {
   held: ServerInfo['held']
   /** The version of svc that used the data folder before. Null: the same one, or none. */
   earlierVersion: string | null
+  /** Which other servers it joined with a new data folder. */
+  joins: string | null
   lacks: DoctorFinding[]
 }
 
@@ -100,7 +102,8 @@ export async function startServer(
   await rememberServer(ctx, state, { isCopy: held !== null })
   const said = (await readFile(log)).subarray(from).toString()
   const ownerLink = /Owner link\s+(https?:\/\/\S+#\S+)/.exec(said)?.[1] ?? null
-  return { state, held, ownerLink, earlierVersion: info?.earlier_version ?? null, lacks: info?.lacks ?? [] }
+  const { earlier_version: earlierVersion = null, joins = null, lacks = [] } = info ?? {}
+  return { state, held, ownerLink, earlierVersion, joins, lacks }
 }
 
 /** The server is remembered before it is ready, so that the other commands know it when this one is killed. */

@@ -44,6 +44,8 @@ export interface ServerInfo {
   tables_version?: number
   /** The version that used the data folder before this start. Null: the same, or none. */
   earlier_version?: string | null
+  /** Which other servers this start joined with a new data folder. Null: none. */
+  joins?: string | null
   /** The machine lacks these for work, such as git or free space. */
   lacks?: DoctorFinding[]
   /** Its own port, for a client on its machine. Null where a client cannot use it. */

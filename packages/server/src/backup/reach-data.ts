@@ -1,11 +1,46 @@
 /** The database of the data that a command of `svc self-host` works on, whether their server runs or not. */
+import { existsSync } from 'node:fs'
+import { count } from '@svc/contract/count'
 import type { Config } from '../config.ts'
 import { reachDatabase, type ReachedDatabase } from '../db/embedded/reach.ts'
+import { connect } from '../db/move/connect.ts'
+import { onConnection } from '../db/pool.ts'
+import { listServers } from '../fleet/recorded-servers.ts'
+import { keptServerName } from '../fleet/server-name.ts'
+import { recordedServers, type RecordedServer } from '../fleet/store.ts'
 import type { makeLog } from '../log.ts'
-import { lockStoppedData } from '../startup/folder-lock.ts'
-import { refuseCommandWithoutDatabaseUrl } from '../startup/other-database.ts'
+import { lockStoppedData, readFolderId } from '../startup/folder-lock.ts'
+import { refuseCommandWithoutDatabaseUrl, requireDatabaseOf } from '../startup/other-database.ts'
 import { StartupError } from '../startup/startup-error.ts'
 import { refuseUnfinishedRestore } from './restore-mark.ts'
+
+/**
+ * For commands that would agree to a database whose repositories they do not find: none of its servers has this folder.
+ * The embedded database is part of its folder.
+ */
+export async function requireFolderOfServer(config: Config): Promise<void> {
+  const { databaseUrl, dataDir } = config
+  if (databaseUrl === null) return
+  refuseUnfinishedRestore(config)
+  const end = await connect(databaseUrl)
+  try {
+    const marked = await requireDatabaseOf(config, end.client)
+    const servers = await recordedServers(onConnection(end.client))
+    // A restored folder has no server yet.
+    if (marked || servers.length === 0 || isOfOne(dataDir, servers)) return
+    const why = existsSync(dataDir) ? 'is not the data folder of a server of this database' : 'does not exist'
+    throw new StartupError(
+      `${dataDir} ${why}. The database ${end.address} has ${count(servers.length, 'server')}: ${listServers(servers)}. Set SVC_DATA_DIR to the data folder of the one on this machine, which has its name in the file server-name. Nothing was changed.`,
+    )
+  } finally {
+    await end.close()
+  }
+}
+
+function isOfOne(dataDir: string, servers: RecordedServer[]): boolean {
+  const [folderId, name] = [readFolderId(dataDir), keptServerName(dataDir)]
+  return servers.some(({ data_folder, server_name }) => data_folder === folderId || server_name === name)
+}
 
 export async function reachData(config: Config, log: ReturnType<typeof makeLog>): Promise<ReachedDatabase> {
   refuseUnfinishedRestore(config)

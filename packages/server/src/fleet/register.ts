@@ -11,6 +11,7 @@ import { StartupError } from '../startup/startup-error.ts'
 import { version } from '../version.ts'
 import { sharedSettings } from './facts.ts'
 import { addressOf } from './pass.ts'
+import { joinsText, ownPlace } from './recorded-servers.ts'
 import { provesName } from './reachable.ts'
 import { keepServerName, readServerName } from './server-name.ts'
 import {
@@ -21,6 +22,7 @@ import {
   liveOthers,
   livesOnFolder,
   lockNames,
+  recordedServers,
   recordServer,
 } from './store.ts'
 
@@ -33,6 +35,8 @@ export interface Registered {
   serverName: string
   /** The name by which jobs choose their projects. Null on a server that runs alone. */
   home: string | null
+  /** What a folder that is new beside other servers may mean. Null: no other servers, or no new folder. */
+  joins: string | null
 }
 
 interface Process {
@@ -76,7 +80,7 @@ async function enterServer({ config, db, log }: RegisterDeps, own: Process): Pro
       data_folder: own.folderId,
       instance_id: own.instanceId,
       peer_url: config.peerUrl,
-      settings: { ...sharedSettings(config), svc_version: version, [provesName]: 'true' },
+      settings: { ...sharedSettings(config), ...ownPlace(config), svc_version: version, [provesName]: 'true' },
       keeps_replicas: config.roles.worker && config.peerUrl !== null && config.replica !== 'none',
     })
     if (named !== null && named.data_folder !== own.folderId) await deleteReplicasOn(trx, serverName)
@@ -91,7 +95,10 @@ async function enterServer({ config, db, log }: RegisterDeps, own: Process): Pro
       })
       if (taken > 0) log.info({ projects: taken, server_name: serverName }, 'this server is the home of more projects')
     }
-    return { serverName, home: config.peerUrl === null ? null : serverName }
+    const isNew = named === null && (await hasOtherServers(trx, serverName))
+    const joins = isNew ? joinsText(serverName, { dataDir: config.dataDir, servers: await recordedServers(trx) }) : null
+    if (joins !== null) log.warn({ server_name: serverName }, joins)
+    return { serverName, home: config.peerUrl === null ? null : serverName, joins }
   })
 }
 

@@ -60,6 +60,29 @@ export async function recordServer(
     .execute()
 }
 
+export interface RecordedServer {
+  server_name: string
+  data_folder: string
+  /** Null: of an earlier version. */
+  host: string | null
+  data_dir: string | null
+  projects: number
+  is_taken_over: boolean
+}
+
+/** Every server that used the database, wherever it is now. Empty for the tables of a version without servers. */
+export async function recordedServers(db: DbOrTransaction): Promise<RecordedServer[]> {
+  const { rows: found } = await sql<{ found: string | null }>`select to_regclass('servers') as found`.execute(db)
+  if (found[0]?.found == null) return []
+  // As JSON, since the tables of an earlier version may lack a column.
+  const { rows } = await sql<RecordedServer>`
+    select server_name, data_folder, to_jsonb(s) -> 'settings' ->> 'host' as host,
+      to_jsonb(s) -> 'settings' ->> 'data_dir' as data_dir, to_jsonb(s) ->> 'taken_over_at' is not null as is_taken_over,
+      (select count(*)::integer from projects p where p.home = s.server_name and p.deleted_at is null) as projects
+    from servers s order by server_name`.execute(db)
+  return rows
+}
+
 export async function hasOtherServers(db: DbOrTransaction, serverName: string): Promise<boolean> {
   return (await findRow(db, 'servers', { server_name: sql`<> ${serverName}` })) !== null
 }

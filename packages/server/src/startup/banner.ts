@@ -32,7 +32,12 @@ export interface StartupHooks {
  * Creates the owner at the first start and passes their token to the client. Returns a function that answers with the
  * lines to show: it waits for the test of the sandbox driver, which takes seconds in a cluster.
  */
-export async function greet(deps: Deps, hooks: StartupHooks, command: string): Promise<() => Promise<string>> {
+export async function greet(
+  deps: Deps,
+  hooks: StartupHooks,
+  command: string,
+  joins: string | null = null,
+): Promise<() => Promise<string>> {
   const owner = await ensureOwner(deps)
   const { publicUrl, dataDir, masterKeyFile, peerUrl } = deps.config
   const lines = ['', `  svc is ready.`, '', `  Dashboard    ${publicUrl}`, `  Data         ${dataDir}`]
@@ -62,7 +67,7 @@ export async function greet(deps: Deps, hooks: StartupHooks, command: string): P
       '               (signs you in once, within 24 hours)',
     )
   else lines.push(`  Owner link   ${selfHostCommand(deps.config, command, 'owner-link')}`)
-  lines.push('', ...withoutEffect(deps))
+  lines.push('', ...(joins === null ? [] : [`  Warning: ${joins}`]), ...withoutEffect(deps))
   return async () =>
     [
       ...lines,

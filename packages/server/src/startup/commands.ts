@@ -4,6 +4,7 @@
  */
 import { getPriority, setPriority } from 'node:os'
 import { whileStdinIsOpen } from '@svc/contract/daemon/operator-reports'
+import type { BackupInput } from '../backup/back-up.ts'
 import type { Config } from '../config.ts'
 
 type Command = (config: Config, more: string[]) => Promise<unknown>
@@ -21,7 +22,9 @@ export const commands: Record<string, Command> = {
   '--backup': async (config, more) => {
     // The server and its sessions come first.
     setPriority(Math.max(getPriority(), backupNiceness))
-    return (await import('../backup/back-up.ts')).backUp(config, JSON.parse(await inputOf(more)), progress)
+    const asked = JSON.parse(await inputOf(more)) as BackupInput
+    await requireFolder(config)
+    return (await import('../backup/back-up.ts')).backUp(config, asked, progress)
   },
   '--restore': async (config, more) =>
     (await import('../backup/restore.ts')).restore(config, JSON.parse(await inputOf(more)), progress),
@@ -32,8 +35,13 @@ export const commands: Record<string, Command> = {
     (await import('../backup/remove.ts')).removeBackups(config, JSON.parse(await inputOf(more)), progress),
   '--check': async (config, more) => {
     await inputOf(more)
+    await requireFolder(config)
     return (await import('../backup/check/check.ts')).check(config, progress)
   },
+}
+
+async function requireFolder(config: Config): Promise<void> {
+  await (await import('../backup/reach-data.ts')).requireFolderOfServer(config)
 }
 
 /** These come before the configuration is read. */

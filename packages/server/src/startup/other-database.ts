@@ -86,11 +86,31 @@ export async function refuseOtherDatabase({ databaseUrl, dataDir }: Folder): Pro
     throw new StartupError(
       `The data folder ${dataDir} has a database of its own, and the one of DATABASE_URL is empty. Move the data there first (svc self-host move-database), or unset DATABASE_URL. To begin anew, set SVC_DATA_DIR to an empty folder.`,
     )
+  throw isOther({ installationId, address }, { dataDir, marked })
+}
+
+function isOther(
+  { installationId, address }: Pick<Examined, 'installationId' | 'address'>,
+  { dataDir, marked }: { dataDir: string; marked: KnownDatabase | null },
+): StartupError {
   const what = installationId === null ? 'is empty' : 'has the data of another installation'
   const last = marked === null ? '' : `, last at ${marked.address}`
-  throw new StartupError(
+  return new StartupError(
     `The database of DATABASE_URL (${address}) ${what}, and the server of the data folder ${dataDir} has its data in another one${last}. Set DATABASE_URL to the database that has them now; its address may be a new one. If they are lost, restore a backup into an empty folder (svc self-host restore). To begin anew, set SVC_DATA_DIR to an empty folder. Nothing was changed.`,
   )
+}
+
+/** For a command. Resolves with whether the folder is known to belong to this database; throws where it does not. */
+export async function requireDatabaseOf({ dataDir }: Pick<Config, 'dataDir'>, client: pg.Client): Promise<boolean> {
+  const found = await examineWith(client)
+  const marked = markedDatabase(dataDir)
+  if (found.isUnfinished) return false
+  if (marked !== null && marked.installationId !== found.installationId) throw isOther(found, { dataDir, marked })
+  if (found.installationId === null)
+    throw new StartupError(
+      `The database of DATABASE_URL (${found.address}) is empty: no server has run on it. Set DATABASE_URL to the database that has the data of ${dataDir}. If they are lost, restore a backup into an empty folder (svc self-host restore). Nothing was changed.`,
+    )
+  return marked !== null
 }
 
 /** The server uses the database of DATABASE_URL from now on. */
@@ -124,18 +144,22 @@ async function examine(url: string): Promise<Examined> {
   client.on('error', handledElsewhere)
   await client.connect()
   try {
-    const { rows: found } = await client.query<{ found: string | null }>(`select to_regclass('installation') as found`)
-    const { rows } =
-      found[0]?.found == null
-        ? { rows: [] }
-        : await client.query<{ installation_id: string }>('select installation_id from installation')
-    const move = await readMove(client)
-    return {
-      installationId: rows[0]?.installation_id ?? null,
-      address: addressOf(client),
-      isUnfinished: move !== null && move.state !== 'arrived' && move.state !== 'left',
-    }
+    return await examineWith(client)
   } finally {
     await client.end()
+  }
+}
+
+async function examineWith(client: pg.Client): Promise<Examined> {
+  const { rows: found } = await client.query<{ found: string | null }>(`select to_regclass('installation') as found`)
+  const { rows } =
+    found[0]?.found == null
+      ? { rows: [] }
+      : await client.query<{ installation_id: string }>('select installation_id from installation')
+  const move = await readMove(client)
+  return {
+    installationId: rows[0]?.installation_id ?? null,
+    address: addressOf(client),
+    isUnfinished: move !== null && move.state !== 'arrived' && move.state !== 'left',
   }
 }

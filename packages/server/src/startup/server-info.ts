@@ -19,7 +19,10 @@ type InfoDeps = Pick<Deps, 'config' | 'sandboxes' | 'db' | 'log' | 'hold'>
 /** Less than the client waits for an answer. */
 const databaseMs = 2_000
 
-export function serverInfoOf(deps: InfoDeps, earlierVersion: string | null): () => Promise<ServerInfo> {
+export function serverInfoOf(
+  deps: InfoDeps,
+  { earlierVersion, joins }: { earlierVersion: string | null; joins: string | null },
+): () => Promise<ServerInfo> {
   const { databaseUrl } = deps.config
   // The URL may name files of certificates. At the start of the server they are there.
   const address = databaseUrl === null ? null : addressOf(new pg.Client({ connectionString: databaseUrl }))
@@ -28,7 +31,7 @@ export function serverInfoOf(deps: InfoDeps, earlierVersion: string | null): () 
     if (state.problem !== null && databaseUrl === null && (await lacksSpace(deps.config.dataDir)))
       state.problem = `its disk is full, so it cannot run (${state.problem})`
     const database = { kind: address === null ? ('embedded' as const) : ('external' as const), address, ...state }
-    return { ...(await serverInfo(deps, database)), earlier_version: earlierVersion, lacks }
+    return { ...(await serverInfo(deps, database)), earlier_version: earlierVersion, joins, lacks }
   }
 }
 

@@ -53,14 +53,16 @@ export const start = command({
     await requireServerProgram(ctx)
     if ((await readSettings(ctx)) === null)
       await writeSettings(ctx, ctx.interactive && !flags.yes ? await askSettings(ctx) : {})
-    const { state, ownerLink, held, earlierVersion, lacks } = await launchServer(ctx).catch(async (error: unknown) => {
+    const started = await launchServer(ctx).catch(async (error: unknown) => {
       throw await insteadOfSettings(ctx, error, await serverEnvironment(ctx))
     })
+    const { state, ownerLink, held, earlierVersion, joins, lacks } = started
     const isRegistered = held == null && (await register(ctx, state))
-    if (out.json)
-      return out.document({ ...state, started: true, owner_link: ownerLink, earlier_version: earlierVersion, lacks })
+    const facts = { owner_link: ownerLink, earlier_version: earlierVersion, joins, lacks }
+    if (out.json) return out.document({ ...state, started: true, ...facts })
     out.line(green('✓ '), 'The server is running: ', bold(state.url), ` (process ${state.pid})`)
     if (earlierVersion !== null) out.line(green('✓ '), `The server went from svc ${earlierVersion} to ${version}`)
+    if (joins !== null) out.warn(joins)
     for (const { name, says, mend } of lacks) {
       out.warn(`${name}: ${says}`)
       if (mend !== null) out.note(mend)

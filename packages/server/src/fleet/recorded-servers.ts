@@ -1,0 +1,33 @@
+/** Tells an operator which servers the database knows, where the settings may name the wrong data folder. */
+import { hostname } from 'node:os'
+import { count } from '@svc/contract/count'
+import type { Config } from '../config.ts'
+import type { RecordedServer } from './store.ts'
+
+/** Recorded with the settings of a server. */
+export const ownPlace = ({ dataDir }: Pick<Config, 'dataDir'>) => ({ host: hostname(), data_dir: dataDir })
+
+const shownMax = 10
+
+/** "alice (/srv/svc on host-1), bob". */
+export function listServers(servers: RecordedServer[]): string {
+  const shown = servers
+    .slice(0, shownMax)
+    .map(({ server_name, host, data_dir }) =>
+      host === null || data_dir === null ? server_name : `${server_name} (${data_dir} on ${host})`,
+    )
+  const more = servers.length - shown.length
+  return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
+}
+
+/** Null: the others were taken over, so that a server in the place of one is no surprise. */
+export function joinsText(
+  serverName: string,
+  { dataDir, servers }: { dataDir: string; servers: RecordedServer[] },
+): string | null {
+  const others = servers.filter(({ server_name, is_taken_over }) => server_name !== serverName && !is_taken_over)
+  if (others.length === 0) return null
+  const projects = others.reduce((sum, each) => sum + each.projects, 0)
+  const stay = projects === 0 ? '' : ` ${count(projects, 'project')} ${projects === 1 ? 'stays' : 'stay'} there.`
+  return `The data folder ${dataDir} is new to the database, so this server (${serverName}) joins ${count(others.length, 'other server')}: ${listServers(others)}.${stay} If it is meant to be one of them, stop it and set SVC_DATA_DIR to the data folder of that one.`
+}

@@ -1,0 +1,85 @@
+/** Commands and a start whose SVC_DATA_DIR is not the folder of the server, on a PostgreSQL that has servers. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { hostname, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createTestDatabase, type TestDatabase } from '../db/testing-cluster.ts'
+
+setDefaultTimeout(120_000)
+
+const client = join(import.meta.dir, '../../../svc/src/main.ts')
+
+let dir: string
+let database: TestDatabase
+let empty: TestDatabase
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'svc-folder-'))
+  database = await createTestDatabase({ name: 'external', prepare: async () => {} })
+  empty = await createTestDatabase({ name: 'empty', prepare: async () => {} })
+})
+afterAll(async () => {
+  for (const folder of ['first', 'second']) await selfHost(['stop'], folder)
+  for (const each of [database, empty]) await each.drop()
+  await rm(dir, { recursive: true, force: true })
+})
+
+/** Each folder has a client of its own, as on machines of their own. */
+async function selfHost(args: string[], folder: string, env: Record<string, string> = {}) {
+  const child = Bun.spawn([process.execPath, client, 'self-host', ...args], {
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+    env: {
+      ...{
+        PATH: '/usr/local/bin:/usr/bin:/bin',
+        HOME: dir,
+        DATABASE_URL: database.url,
+        SVC_DATA_DIR: join(dir, folder),
+      },
+      ...{ SVC_MASTER_KEY_FILE: join(dir, 'master.key'), SVC_CONFIG_FILE: join(dir, `of-${folder}/config.json`) },
+      ...{ SVC_SANDBOX_DRIVER: 'none', SVC_PORT: '0', ...env },
+    },
+  })
+  const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+  return { code: await child.exited, stdout, stderr }
+}
+
+const started = async (folder: string) => {
+  const { code, stdout, stderr } = await selfHost(['start'], folder)
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('The server is running') })
+  return stderr
+}
+
+test('a check and a backup refuse a folder that is of no server, and name the servers that the database has', async () => {
+  expect(await started('first')).not.toContain('joins')
+  const name = (await Bun.file(join(dir, 'first/server-name')).text()).trim()
+  const has = `has 1 server: ${name} (${join(dir, 'first')} on ${hostname()}). Set SVC_DATA_DIR to the data folder`
+  await mkdir(join(dir, 'other'))
+  await writeFile(join(dir, 'other/file'), 'of something else')
+  for (const command of [['check'], ['backup', join(dir, 'backups')]]) {
+    for (const [folder, why] of [
+      ['missing', 'does not exist'],
+      ['other', 'is not the data folder of a server of this database'],
+    ] as const) {
+      const { code, stdout, stderr } = await selfHost(command, folder)
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+      expect(stderr).toContain(`${join(dir, folder)} ${why}. The database `)
+      expect(stderr).toContain(has)
+    }
+    expect(await selfHost(command, 'first')).toMatchObject({ code: 0 })
+  }
+  const onEmpty = await selfHost(['check'], 'missing', { DATABASE_URL: empty.url })
+  expect([onEmpty.code, onEmpty.stderr]).toEqual([1, expect.stringContaining(') is empty: no server has run on it')])
+})
+
+test('a start that joins other servers with a new folder says so, once, and its folder without projects is accepted', async () => {
+  const name = (await Bun.file(join(dir, 'first/server-name')).text()).trim()
+  const joins = `joins 1 other server: ${name} (${join(dir, 'first')} on ${hostname()}). If it is meant to be one of them`
+  expect(await started('second')).toContain(joins)
+  expect(await Bun.file(join(dir, 'second/log/server.log')).text()).toContain(
+    `Warning: The data folder ${join(dir, 'second')} is new to`,
+  )
+  expect(await selfHost(['check'], 'second')).toMatchObject({ code: 0 })
+  expect(await selfHost(['stop'], 'second')).toMatchObject({ code: 0 })
+  expect(await started('second')).not.toContain('joins')
+})
