@@ -28,7 +28,15 @@ export function asUser(owner: Owner): string {
   return `sudo -Hu ${nameOf(owner) ?? `'#${owner.uid}'`} …`
 }
 
-function nameOf({ uid, passwd }: Owner): string | null {
+function nameOf(owner: Owner): string | null {
+  return entryOf(owner)?.[0] ?? null
+}
+
+export function homeOf(owner: Owner): string | null {
+  return entryOf(owner)?.[5] || null
+}
+
+function entryOf({ uid, passwd }: Owner): string[] | null {
   const fields = passwd.split('\n').map((line) => line.split(':'))
-  return fields.find((each) => each[2] === String(uid))?.[0] ?? null
+  return fields.find((each) => each[2] === String(uid)) ?? null
 }

@@ -46,6 +46,8 @@ export interface ServerInfo {
   earlier_version?: string | null
   /** Which other servers this start joined with a new data folder. Null: none. */
   joins?: string | null
+  /** Of the server, also where a command of another user has other settings. */
+  master_key_file?: string
   /** The machine lacks these for work, such as git or free space. */
   lacks?: DoctorFinding[]
   /** Its own port, for a client on its machine. Null where a client cannot use it. */

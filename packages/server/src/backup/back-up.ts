@@ -17,6 +17,7 @@ import { onConnection, openDatabase } from '../db/pool.ts'
 import type { Db } from '../db/schema.ts'
 import { examineKey } from '../doctor/examine-key.ts'
 import '../failpoint.ts'
+import { keyPlace } from '../keyring/key-place.ts'
 import { keptServerName } from '../fleet/server-name.ts'
 import { makeLog } from '../log.ts'
 import { whyUnsure } from '../retention/deletion-clock.ts'
@@ -147,8 +148,10 @@ async function backUpFrom(source: Source, input: BackupInput, onPhase: OnProgres
 
 /** A running server holds its keys in memory, so nothing else shows that their file is gone. */
 async function masterKeyProblem({ config, db }: Source): Promise<string | null> {
-  const found = await examineKey(config, db)
-  return found?.state === 'missing' ? `${found.says}. ${found.mend}` : null
+  const { file, whyUnsure } = keyPlace(config)
+  const found = await examineKey({ ...config, masterKeyFile: file }, db)
+  if (found?.state !== 'missing') return null
+  return whyUnsure === null ? `${found.says}. ${found.mend}` : `${whyUnsure}.`
 }
 
 /** The key of the schedule unless another is given. A place with plain backups keeps them plain. */

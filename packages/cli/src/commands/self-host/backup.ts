@@ -25,6 +25,7 @@ import { askServerProgram } from '../../self-host/ask-program.ts'
 import { dataDirOf, serverEnvironment } from '../../self-host/environment.ts'
 import { freePortFrom } from '../../self-host/free-port.ts'
 import { selfHostFile } from '../../self-host/self-host-file.ts'
+import { withKeyFileOfServer } from '../../self-host/server-key-file.ts'
 import { readSettings } from '../../self-host/settings.ts'
 import { confirm } from '../../terminal/ask.ts'
 import { bold, dim, green, red, yellow } from '../../terminal/output.ts'
@@ -466,7 +467,9 @@ async function askWithProgress<T>(
   const { out } = ctx
   out.passing('Starting')
   try {
+    const env = await serverEnvironment(ctx)
     return await askServerProgram<T>(ctx, flag, {
+      env: flag === '--backup' || flag === '--check' ? await withKeyFileOfServer(env) : env,
       ...{ ms: 0, otherwise, input: JSON.stringify(input), isTied: true },
       onLine: (line) => out.passing(progressIn(line)),
     })

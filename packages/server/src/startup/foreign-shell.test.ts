@@ -1,6 +1,6 @@
-/** Commands and a start whose SVC_DATA_DIR is not the folder of the server, on a PostgreSQL that has servers. */
+/** Commands and a start in a shell without the settings of the server: another data folder, or the home of another user. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createTestDatabase, type TestDatabase } from '../db/testing-cluster.ts'
@@ -83,3 +83,27 @@ test('a start that joins other servers with a new folder says so, once, and its 
   expect(await selfHost(['stop'], 'second')).toMatchObject({ code: 0 })
   expect(await started('second')).not.toContain('joins')
 })
+
+const nobody = 65_534
+
+test.if(process.getuid?.() === 0)(
+  'root finds the key of a running server of another user, and says of a stopped one that it does not know it',
+  async () => {
+    const shell = { HOME: join(dir, 'home-of-root'), SVC_MASTER_KEY_FILE: '' }
+    const backup = ['backup', join(dir, 'backups')]
+    expect(await selfHost(['check'], 'first', shell)).toMatchObject({ code: 0 })
+    const whileItRuns = await selfHost(backup, 'first', shell)
+    expect([whileItRuns.code, whileItRuns.stderr]).toEqual([0, expect.not.stringContaining('master key:')])
+
+    expect(await selfHost(['stop'], 'first')).toMatchObject({ code: 0 })
+    await chown(join(dir, 'first'), nobody, nobody)
+    const says = 'This command does not know where that user has it. Run it as that user (sudo -Hu nobody …), or set'
+    const check = await selfHost(['check'], 'first', shell)
+    expect([check.code, check.stdout]).toEqual([1, expect.stringContaining('The keys were not checked: /')])
+    expect(check.stdout).toContain(says)
+    const { code, stderr } = await selfHost(backup, 'first', shell)
+    expect([code, stderr]).toEqual([0, expect.stringContaining(says)])
+    expect(stderr).not.toContain('the next start fails')
+    expect(await selfHost(['check'], 'first', { HOME: shell.HOME })).toMatchObject({ code: 0 })
+  },
+)
