@@ -3,6 +3,7 @@ import { GitError, isDiskFull } from '@svc/git'
 import { SandboxError } from '@svc/sandbox'
 import { type Actor, boundSession } from '../auth/actor.ts'
 import { isDatabaseFull } from '../db/embedded/error.ts'
+import { lacksTables, lacksTablesText } from '../db/lacks-tables.ts'
 import { isDatabaseUnavailable, isTransactionGivenUp, unavailableText } from '../db/unavailable.ts'
 import type { Deps } from '../deps.ts'
 import type { Redaction, Redactor } from '../redaction/redaction.ts'
@@ -102,6 +103,11 @@ export function asRefusal(error: unknown, method: string, deps: Pick<Deps, 'conf
     // It may have failed between two queries, so this makes no claim about what was done.
     return new ServiceError('unavailable', unavailableText(error), {
       hint: inAMoment(method),
+      cause: error,
+    })
+  if (lacksTables(error))
+    return new ServiceError('unavailable', `${lacksTablesText}.`, {
+      hint: 'Its operator finds what to do in the log and in svc self-host status.',
       cause: error,
     })
   if (isTransactionGivenUp(error))

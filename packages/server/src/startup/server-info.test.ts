@@ -5,6 +5,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import pg from 'pg'
 import { ownerSocketName, type ServerInfo, serverInfoPath } from '@svc/contract/daemon/owner-socket'
+import { withClient } from '../db/testing-cluster.ts'
 import { bootServer, makeTestServers } from './testing-server.ts'
 
 let servers: Awaited<ReturnType<typeof makeTestServers>>
@@ -114,5 +115,28 @@ test('names the database without its password, and says when and why it does not
     for (const child of started) child.kill('SIGKILL')
     await Promise.all(started.map((child) => child.exited))
     await way.close()
+  }
+}, 120_000)
+
+test('says that the database was emptied, here and to users, and that a backup brings the data back', async () => {
+  const started: Bun.Subprocess[] = []
+  try {
+    const { url } = await bootServer(servers, (child) => started.push(child))
+    await withClient(servers.databaseUrl, async (client) => {
+      await client.query('alter schema public rename to gone')
+      await client.query('create schema public')
+      await client.query(`select pg_terminate_backend(pid) from pg_stat_activity
+        where pid <> pg_backend_pid() and datname = current_database()`)
+    })
+    const says = 'The database does not have the tables of this server: it is empty, or another one.'
+    const { database } = await infoOf(join(servers.dir, 'data'))
+    expect(database?.problem).toBe(
+      `${says} Set DATABASE_URL to the database that has the data, and start again; if they are lost, restore a backup into an empty folder (svc self-host restore)`,
+    )
+    const answer = await fetch(`${url}/v1/projects`, { headers: { authorization: `Bearer ${servers.token}` } })
+    expect([answer.status, ((await answer.json()) as { error: string }).error]).toEqual([503, says])
+  } finally {
+    for (const child of started) child.kill('SIGKILL')
+    await Promise.all(started.map((child) => child.exited))
   }
 }, 120_000)

@@ -39,7 +39,7 @@ async function finish({ from, to }: { from: End; to: End }, left: Move): Promise
   const arrived = await readMove(to.client)
   if (arrived?.move_id !== left.move_id || arrived.state === 'left')
     throw new StartupError(
-      `The data moved from ${from.address} to ${left.other} on ${dayOf(left)}. Move from that one: DATABASE_URL is its address, or unset for the embedded database. Nothing was changed.`,
+      `The data moved from ${from.address} to ${left.other} on ${dayOf(left)}. Move from that one: DATABASE_URL is its address, or unset for the embedded database. If that database is lost, restore a backup into an empty folder (svc self-host restore). Nothing was changed.`,
     )
   if (arrived.state === 'copied')
     await writeMove(to.client, { move_id: left.move_id, state: 'arrived', other: from.address })

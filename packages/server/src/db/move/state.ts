@@ -40,7 +40,7 @@ export async function requireDataHere(client: pg.Client): Promise<void> {
   if (move === null || move.state === 'arrived') return
   if (move.state === 'left')
     throw new MovedDatabaseError(
-      `The data moved from this database to ${move.other} on ${dayOf(move)}. Start the server on that one: DATABASE_URL is its address (svc self-host env set DATABASE_URL=- saves it for svc self-host start), or unset for the embedded database. Nothing was changed.`,
+      `The data moved from this database to ${move.other} on ${dayOf(move)}. Start the server on that one: DATABASE_URL is its address (svc self-host env set DATABASE_URL=- saves it for svc self-host start), or unset for the embedded database. If that database is lost, restore a backup into an empty folder (svc self-host restore). Nothing was changed.`,
     )
   throw new MovedDatabaseError(
     `This database has an unfinished copy of the data in ${move.other}. Run svc self-host move-database again, or start the server on that one: DATABASE_URL is its address, or unset for the embedded database. Nothing was changed.`,
