@@ -1,6 +1,6 @@
 /** Commands and a start in a shell without the settings of the server: another data folder, or the home of another user. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createTestDatabase, type TestDatabase } from '../db/testing-cluster.ts'
@@ -105,5 +105,38 @@ test.if(process.getuid?.() === 0)(
     expect([code, stderr]).toEqual([0, expect.stringContaining(says)])
     expect(stderr).not.toContain('the next start fails')
     expect(await selfHost(['check'], 'first', { HOME: shell.HOME })).toMatchObject({ code: 0 })
+  },
+)
+
+test('a restore refuses an empty DATABASE_URL beside a saved one, which would count, and says what does', async () => {
+  const saved = join(dir, 'of-restored/self-host.env')
+  await mkdir(join(dir, 'of-restored'))
+  await writeFile(saved, `DATABASE_URL="${database.url}"\n`)
+  const { code, stderr } = await selfHost(['restore', join(dir, 'backups')], 'restored', { DATABASE_URL: '' })
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringContaining(`DATABASE_URL= does not unset the saved setting of ${saved}`),
+  ])
+  const [, words] = /put (SVC_CONFIG_FILE=\S+) in front/.exec(stderr) ?? []
+  const env = { DATABASE_URL: '', SVC_CONFIG_FILE: words!.split('=')[1]! }
+  expect(await selfHost(['restore', join(dir, 'backups')], 'restored', env)).toMatchObject({ code: 0 })
+})
+
+test.if(process.getuid?.() === 0)(
+  'a start in a folder that root restored names its owner and the command that gives it away',
+  async () => {
+    await chmod(dir, 0o755)
+    await mkdir(join(dir, 'of-nobody'))
+    await chown(join(dir, 'of-nobody'), nobody, nobody)
+    const folder = join(dir, 'restored')
+    const start = ['setpriv', '--reuid', String(nobody), '--regid', String(nobody), '--clear-groups', process.execPath]
+    const child = Bun.spawn([...start, client, 'self-host', 'start', '--yes'], {
+      ...{ stdin: 'ignore', stdout: 'ignore', stderr: 'pipe' },
+      env: { PATH: process.env.PATH, HOME: join(dir, 'of-nobody'), SVC_DATA_DIR: folder, SVC_SANDBOX_DRIVER: 'none' },
+    })
+    const said = await new Response(child.stderr).text()
+    expect(await child.exited).toBe(1)
+    expect(said).toContain(`${folder} belongs to another user (root, 0), and this user cannot write there`)
+    expect(said).toContain(`sudo chown -R ${nobody} ${folder}`)
   },
 )

@@ -23,6 +23,7 @@ import { sleep } from '../../io.ts'
 import { askServer } from '../../self-host/ask-owner-link.ts'
 import { askServerProgram } from '../../self-host/ask-program.ts'
 import { dataDirOf, serverEnvironment } from '../../self-host/environment.ts'
+import { refuseEmptyUrl } from '../../self-host/empty-database-url.ts'
 import { freePortFrom } from '../../self-host/free-port.ts'
 import { selfHostFile } from '../../self-host/self-host-file.ts'
 import { withKeyFileOfServer } from '../../self-host/server-key-file.ts'
@@ -269,6 +270,7 @@ export const restore = command({
   ],
   async run(ctx, { args, flags }) {
     const { out } = ctx
+    await refuseEmptyUrl(ctx)
     const done = await askWithProgress<RestoreReport | RestoreRefused>(ctx, '--restore', {
       input: {
         places: args.place.map(placeOf),
