@@ -1,6 +1,6 @@
 /** Starts the server in the background and waits until it serves. */
 import type { DoctorFinding, ServerInfo } from '@svc/contract/daemon/owner-socket'
-import { foreignFolderRefusal } from '@svc/contract/folder-owner'
+import { foreignFolderRefusal, ownerName } from '@svc/contract/folder-owner'
 import { alreadyRemoved } from '../ignore.ts'
 import { spawn } from 'node:child_process'
 import { closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs'
@@ -132,17 +132,42 @@ async function settingsOf(ctx: Context, env: Record<string, string>) {
 function refuseForeignFolder(dataDir: string): void {
   const own = process.getuid?.()
   if (own === undefined || !existsSync(dataDir)) return
-  const passwd = existsSync('/etc/passwd') ? readFileSync('/etc/passwd', 'utf8') : ''
-  const refusal = foreignFolderRefusal(dataDir, { uid: statSync(dataDir).uid, own, passwd })
+  const refusal = foreignFolderRefusal(dataDir, { uid: statSync(dataDir).uid, own, passwd: knownUsers() })
   if (refusal !== null) throw new Refusal('not_available', refusal)
 }
 
+function knownUsers(): string {
+  return existsSync('/etc/passwd') ? readFileSync('/etc/passwd', 'utf8') : ''
+}
+
 async function prepareLog(log: string): Promise<number> {
-  await mkdir(dirname(log), { recursive: true, mode: 0o700 })
+  await mkdir(dirname(log), { recursive: true, mode: 0o700 }).catch(refuseUnwritable)
   const size = (await stat(log).catch(() => null))?.size ?? 0
   if (size <= logBytesMax) return size
   await rename(log, `${log}.1`)
   return 0
+}
+
+/** As after a restore that root ran for another user. */
+function refuseUnwritable(error: NodeJS.ErrnoException): never {
+  const own = process.getuid?.()
+  const { code, path } = error
+  if (code !== 'EACCES' || path === undefined || own === undefined) throw error
+  const folder = nearestThere(path)
+  const { uid } = statSync(folder)
+  if (uid === own) throw error
+  throw new Refusal(
+    'not_available',
+    `${folder} belongs to ${ownerName({ uid, passwd: knownUsers() })}, and this user cannot write there`,
+    {
+      hint: `If the server of this user is to have it, as after a restore that root ran: sudo chown -R ${own} ${quote(folder)}. Otherwise set SVC_DATA_DIR to a folder of your own.`,
+      cause: error,
+    },
+  )
+}
+
+function nearestThere(path: string): string {
+  return existsSync(path) ? path : nearestThere(dirname(path))
 }
 
 /** A new session and process group, so that the server survives this terminal. */

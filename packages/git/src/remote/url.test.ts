@@ -36,6 +36,12 @@ describe('allowed repository URLs', () => {
     expect(await judge(url, true)).toEqual({ kind: 'allowed', url: normal, pin: [], allowProtocols: [protocol] })
     expect((await judge(url)).kind).toBe('refused')
   })
+
+  test('names the setting of the operator for repositories by path', async () => {
+    const reason = expect.stringContaining('SVC_FILE_REPOSITORY_ROOTS')
+    expect(await judge('/srv/git/a.git')).toMatchObject({ kind: 'refused', reason })
+    expect(await judge('http://git.example.com/a')).not.toMatchObject({ reason })
+  })
 })
 
 describe('refused repository URLs', () => {

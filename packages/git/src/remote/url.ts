@@ -37,7 +37,7 @@ export async function judgeRepositoryUrl(
     return {
       kind: 'refused',
       isClosed: true,
-      reason: `Repository URLs with ${protocol}:// are not allowed here; use https:// or ssh://.`,
+      reason: `Repository URLs with ${protocol}:// are not allowed here; use https:// or ssh://.${protocol === 'file' ? ' The operator can allow folders of the server: SVC_FILE_REPOSITORY_ROOTS.' : ''}`,
     }
   }
   const allowed = { kind: 'allowed' as const, url: parsed.url, pin: [] as string[], allowProtocols: [protocol] }

@@ -43,6 +43,12 @@ test('a backup of a clock that was ahead does not pass for the newest', async ()
   expect(await examine('fine', { [old]: [], '20261127T120030Z-00000003': [] })).toMatchObject({ state: 'good' })
 })
 
+test('says by minutes how late a backup of a frequent schedule is', async () => {
+  const [made, everyMinute] = ['20261127T114800Z-00000001', { SVC_BACKUP_EVERY: '1m' }]
+  const says = `the last one in ${join(dir, 'frequent')} is 12 min old`
+  expect(await examine('frequent', { [made]: [] }, everyMinute)).toMatchObject({ state: 'missing', says })
+})
+
 test('names the key file of encrypted backups in the command that makes one', async () => {
   const key = join(dir, 'backups.key')
   const { mend } = await examine('encrypted', {}, { SVC_BACKUP_KEY_FILE: key })

@@ -15,7 +15,7 @@ import { listOf } from './lost-repositories.ts'
 
 /** A backup may take as long again as the time between two. */
 const lateFactor = 2
-const hourMs = 3_600_000
+const minuteMs = 60_000
 
 /** `db` is null where no database answers. */
 export async function examineBackups(config: Config, now: Date, db: DbOrTransaction | null): Promise<Finding> {
@@ -83,8 +83,9 @@ async function failureSince(config: Config, newest: Newest | null): Promise<Back
 }
 
 function ageOf(backupId: string, now: Date): string {
-  const hours = Math.floor((now.getTime() - timeOf(backupId)) / hourMs)
-  return hours < 1 ? 'less than an hour' : `${hours} h`
+  const minutes = Math.floor((now.getTime() - timeOf(backupId)) / minuteMs)
+  if (minutes < 1) return 'less than a minute'
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h`
 }
 
 function elsewhereText(elsewhere: string[]): string {
