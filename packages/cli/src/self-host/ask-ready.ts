@@ -9,6 +9,7 @@ export interface Ready {
   /** After a restore, until `svc self-host resume`. Servers of earlier versions do not send it. */
   held?: { backup_created_at: string } | null
   providers: { apps: string; connectors: string }
+  disk?: { ready: boolean; problem: string | null }
   sandbox: { driver: string; ready: boolean; problem: string | null }
 }
 

@@ -113,6 +113,21 @@ test('self-host status says that the database is read-only', async () => {
   expect(shown.stderr).toContain('Its database accepts no changes')
 })
 
+test('self-host status says that the disk is almost full', async () => {
+  const problem = 'The disk is almost full, so no new work is accepted.'
+  const disk = { ready: false, problem }
+  await using service = startService({
+    getReady: () => ({
+      ...{ status: 'ready', version: '0.1.0', model: 'none', disk, providers: { apps: 'none', connectors: 'none' } },
+      sandbox: { driver: 'fake', ready: true, problem: null, install: null, missing_limits: [] },
+    }),
+  })
+  await using folder = await temporaryFolder()
+  await using _server = await serverOf(folder.path, service.url)
+  const shown = await svc(['self-host', 'status'], { env: { SVC_DATA_DIR: folder.path } })
+  expect(shown.stdout).toContain(`${problem}\n`)
+})
+
 test('self-host env set says when the running server does not read what it saves', async () => {
   await using service = startService()
   await using folder = await temporaryFolder()

@@ -123,6 +123,7 @@ export const status = command({
       ['apps', ready?.providers.apps ?? null],
       ['connectors', ready?.providers.connectors ?? null],
       ['data', server.data_dir],
+      ['disk', ready?.disk?.problem == null ? null : red(ready.disk.problem)],
       ['database', database === null ? null : databaseWords(database)],
       ['log', started?.log ?? null],
     ])
