@@ -8,6 +8,7 @@ import { objectFormat, type ObjectFormat } from '../process/object-format.ts'
 import { isRefName } from '../refs/branch-name.ts'
 import { isRootRef } from '../refs/root-refs.ts'
 import { type CallOptions, isSha, type Remote, type Repository, type Sha } from '../repository.ts'
+import { pointHead } from './head.ts'
 import { makeBare, missingObjects } from './mirror.ts'
 
 /** What a copy has to equal. */
@@ -122,14 +123,21 @@ async function worked(fetching: Promise<unknown>): Promise<boolean> {
   }
 }
 
+function requireRefName(ref: string): string {
+  if (!isRefName(ref)) throw new TypeError(`Not a ref: ${ref}`)
+  return ref
+}
+
+/** git syncs no symbolic ref. */
+async function pointRef(dir: string, ref: string, target: string): Promise<void> {
+  await git(dir, ['symbolic-ref', requireRefName(ref), requireRefName(target)])
+  await syncPaths([join(dir, ref), dirname(join(dir, ref))])
+}
+
 /** After the last pass: symbolic refs, HEAD and our own files, so that the copy equals its source. */
 export async function finishCopy(dir: string, manifest: CopyManifest): Promise<void> {
-  const point = (ref: string, target: string) => {
-    if (!isRefName(target) || (ref !== 'HEAD' && !isRefName(ref))) throw new TypeError(`Not a ref: ${ref} ${target}`)
-    return git(dir, ['symbolic-ref', ref, target], { config: [['core.fsync', 'reference']] })
-  }
-  for (const { ref, target } of manifest.refs) if (target !== null) await point(ref, target)
-  if (manifest.head.startsWith('refs/')) await point('HEAD', manifest.head)
+  for (const { ref, target } of manifest.refs) if (target !== null) await pointRef(dir, ref, target)
+  if (manifest.head.startsWith('refs/')) await pointHead(dir, requireRefName(manifest.head))
   for (const name of noteNames) {
     const text = manifest.notes[name]
     if (text === undefined) await rm(join(dir, name), { force: true })

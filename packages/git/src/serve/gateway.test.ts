@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { readdir } from 'node:fs/promises'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { diffCommits } from '../diff/diff.ts'
 import { serveGateway } from './gateway.ts'
@@ -38,8 +38,12 @@ describe.each(['managed', 'external'] as const)('a real git client with a reposi
     const clone = clientAt(join(setup.client.cwd, 'a'))
     expect(await clone.run('push', '--quiet', 'origin', '--delete', 'main')).toMatchObject({ code: 0 })
     expect(await setup.origin.tip('main').catch(() => null)).toBeNull()
+    if (kind === 'managed') {
+      await writeFile(join(setup.origin.dir, 'HEAD'), '')
+      expect(await head('after a power cut')).toBe('refs/heads/work')
+      return
+    }
     setup.served.defaultBranch = 'main'
-    if (kind === 'managed') return
     // The host renamed it: a clone of its own choice is better than an empty one.
     await git(setup.origin.dir, ['symbolic-ref', 'HEAD', 'refs/heads/work'])
     expect(await head('after')).toBe('refs/heads/work')

@@ -69,6 +69,6 @@ async function writeAll(file: FileHandle, chunk: Uint8Array, at: number): Promis
 
 /** The file system has no direct writes, or wants them at other addresses. */
 function refused(error: NodeJS.ErrnoException): null {
-  if (error.code === 'EINVAL' || error.code === 'EOPNOTSUPP') return null
+  if (['EINVAL', 'EOPNOTSUPP', 'ENOTSUP'].includes(error.code ?? '')) return null
   throw error
 }
