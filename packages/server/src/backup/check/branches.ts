@@ -1,6 +1,5 @@
 /** Branches and commits that rows of a managed project need, and that its repository has lost. */
-import { quote } from '@svc/contract/shell-words'
-import { listAllRefs, missingObjects, readTips } from '@svc/git'
+import { listAllRefs, missingObjects } from '@svc/git'
 import type { Checked, Found } from './repository.ts'
 import { lastSeenDefault, openChangeRequests } from './store.ts'
 
@@ -34,25 +33,5 @@ export async function lostBranches(checked: Checked): Promise<Found[]> {
     const says = `${slug}: change request #${number} is open, and its repository does not have its head commit ${sha}.`
     return [{ kind: 'lost_head', says }]
   })
-  const head = await danglingHead(checked, new Set([...tips.keys(), ...needed.keys()]))
-  return [...branches, ...head, ...commits]
-}
-
-/** An empty repository has no branch to check out, and `known` has those that are reported as missing. */
-async function danglingHead({ project, repo }: Checked, known: ReadonlySet<string>): Promise<Found[]> {
-  const { slug, default_branch } = project
-  const read = await readTips(repo, 'all', {})
-  const head = read.kind === 'tips' ? read.head : null
-  if (read.kind !== 'tips' || head === null || known.has(head)) return []
-  const [first] = [...read.tips.keys()].toSorted()
-  if (first === undefined) return []
-  const target = read.tips.has(default_branch) ? default_branch : first
-  const point = `git -C ${quote(repo.dir)} symbolic-ref HEAD ${quote(`refs/heads/${target}`)}`
-  const choose = `svc settings set default_branch=${quote(first)} --project ${slug}`
-  const remedy =
-    target === default_branch
-      ? `As the user of the server, run: ${point}`
-      : `Push that branch. To make another one the default branch, such as ${first}, run: ${choose} && ${point}`
-  const says = `${slug}: HEAD names the branch ${head}, which does not exist, so a clone checks out nothing. ${remedy}`
-  return [{ kind: 'dangling_head', says }]
+  return [...branches, ...commits]
 }

@@ -6,7 +6,7 @@ import type { Project } from '@svc/contract'
 import type { Disagreement } from '@svc/contract/daemon/operator-reports'
 import { commit } from '@svc/git/testing'
 import { gitText, testProject, type TestProject } from '../../change-requests/testing.ts'
-import { managedDir, mirrorDir } from '../../projects/repository.ts'
+import { mirrorDir } from '../../projects/repository.ts'
 import { makeTestApp, type TestApp } from '../../testing.ts'
 import { check } from './check.ts'
 
@@ -151,33 +151,6 @@ test('finds lost branches and commits that change requests need', async () => {
     lost,
   ])
   expect(await answers()).toEqual(['ref_not_found', 'ref_not_found', 'ref_not_found'])
-})
-
-test('finds a HEAD without its branch, and says what lets a clone check out something', async () => {
-  const at = await makeProject()
-  const { slug } = at.project
-  await gitText(at.repo, 'symbolic-ref', 'HEAD', 'refs/heads/gone')
-  const [finding] = await found(at)
-  const command = `git -C ${at.repo.dir} symbolic-ref HEAD refs/heads/main`
-  const says = `${slug}: HEAD names the branch gone, which does not exist, so a clone checks out nothing. `
-  expect(finding).toEqual(['dangling_head', `${says}As the user of the server, run: ${command}`])
-  expect(await Bun.spawn(['sh', '-c', finding![1]!.split('run: ')[1]!]).exited).toBe(0)
-  expect(await found(at)).toEqual([])
-  expect(await gitText(at.repo, 'rev-parse', 'HEAD')).toBe(await at.tip('main'))
-
-  // Its first push was of another branch.
-  const { body: empty } = await app.request<Project>('POST', '/v1/projects', { body: { name: 'no-default' } })
-  const dir = managedDir(app.deps, empty.project_id)
-  expect(await found({ project: empty })).toEqual([])
-  await gitText({ dir }, 'fetch', '--quiet', at.repo.dir, 'main:refs/heads/work')
-  const [never] = await found({ project: empty })
-  expect(never).toEqual(['dangling_head', expect.stringContaining('names the branch main, which does not exist')])
-  const [choose, point] = never![1]!.split('run: ')[1]!.split(' && ')
-  expect(choose).toBe('svc settings set default_branch=work --project no-default')
-  const path = `/v1/projects/${empty.project_id}`
-  expect((await app.request('PATCH', path, { body: { default_branch: 'work' } })).status).toBe(200)
-  expect(await Bun.spawn(['sh', '-c', point!]).exited).toBe(0)
-  expect(await found({ project: empty })).toEqual([])
 })
 
 test('misses no branch of an empty project, nor of one whose host has them', async () => {
