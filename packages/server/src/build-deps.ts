@@ -11,7 +11,7 @@ import { DiskWatch } from './storage/disk-watch.ts'
 import { superviseEmbeddedPostgres } from './db/embedded/supervise.ts'
 import { LocalLocks } from './db/lock.ts'
 import { migrate } from './db/migrate.ts'
-import { type Database, openDatabase, pingDatabase } from './db/pool.ts'
+import { type Database, openDatabase } from './db/pool.ts'
 import { publicInternet } from './egress/dial.ts'
 import { withEgressCleanup, makeEgressGate } from './egress/gate.ts'
 import { exceptThisServer } from './egress/this-server.ts'
@@ -76,7 +76,7 @@ export async function buildDeps(
     database = opened
     // A move between databases takes the lock of migrations, then looks for connections of servers. In the opposite
     // order here, one of the two always sees the other.
-    await pingDatabase(opened.db)
+    await opened.reserve()
     await refuseOtherDatabase(config)
     const runDir = await makeRunDir(config)
     await migrate(url)

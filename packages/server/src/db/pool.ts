@@ -2,8 +2,9 @@ import { Kysely, PostgresDialect, type PostgresPoolClient, sql } from 'kysely'
 import { callbackify } from 'node:util'
 import pg from 'pg'
 import type { Logger } from 'pino'
-import { keepWithinLimit } from './connection-limit.ts'
+import { keepWithinLimit, type PoolSize } from './connection-limit.ts'
 import { limitAnswers } from './limit-answers.ts'
+import { reserveConnections } from './reserve-connections.ts'
 import { leaveReadOnly, watchConnections } from './unavailable.ts'
 import type { Db, Schema } from './schema.ts'
 import { valueFormat } from './value-format.ts'
@@ -32,6 +33,8 @@ export interface Database {
   locks: pg.Pool
   /** Both, by their names in GET /metrics. */
   pools: Record<'queries' | 'locks', pg.Pool>
+  /** At the start of a server. Throws a StartupError where it would be allowed too few connections to merge. */
+  reserve(): Promise<void>
   /** From now on each new connection of both pools is used only if `check` does not throw. */
   guard(check: CheckConnection): void
   close(): Promise<void>
@@ -64,12 +67,11 @@ export function openDatabase(url: string, log: Logger, options: DatabaseOptions 
     else callbackify(check)(client, done)
   }
   // Those that a quiet server keeps serve it when other programs take all the others.
-  const make = ({ min, max }: { min: number; max: number }, limits: string) => {
+  const make = (size: PoolSize, limits: string) => {
     const pool = new pg.Pool({
       connectionString: url,
       ...(applicationName === undefined ? {} : { application_name: applicationName }),
-      min,
-      max,
+      ...size,
       types,
       connectionTimeoutMillis: connectMsMax,
       idleTimeoutMillis: 60_000,
@@ -91,19 +93,22 @@ export function openDatabase(url: string, log: Logger, options: DatabaseOptions 
     })
     watchConnections(pool)
     leaveReadOnly(pool)
-    keepWithinLimit(pool)
+    keepWithinLimit(pool, size)
     limitAnswers(pool, answerMsMax)
     return pool
   }
-  const pool = make({ min: 4, max: 20 }, `-c statement_timeout=${statementMsMax}`)
+  const sizes = { queries: { min: 4, max: 20 }, locks: { min: 5, max: 12 } }
+  const pool = make(sizes.queries, `-c statement_timeout=${statementMsMax}`)
   // A waiter waits as long as the holder works, by one statement after the other (`withLock`). One connection listens
   // for events, one wakes the jobs, and one hears of homes that change.
-  const locks = make({ min: 5, max: 12 }, `-c statement_timeout=0 -c lock_timeout=${statementMsMax}`)
+  const locks = make(sizes.locks, `-c statement_timeout=0 -c lock_timeout=${statementMsMax}`)
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
+  const pools = { queries: pool, locks }
   return {
     db,
     locks,
-    pools: { queries: pool, locks },
+    pools,
+    reserve: () => reserveConnections({ db, pools, log }, sizes),
     guard: (given) => void (check = given),
     async close() {
       isClosing = true

@@ -1,5 +1,6 @@
 import { sizeText } from '@svc/contract'
 import { type Finding, good, missing, weak } from '@svc/sandbox'
+import { type ConnectionLimit, connectionLimits, connectionsMost, limitSetting } from '../db/allowed-connections.ts'
 import { NewerDatabaseError, requireKnown } from '../db/migrate.ts'
 import type { Db } from '../db/schema.ts'
 import { readFigures } from '../metrics/figure-queries.ts'
@@ -18,19 +19,17 @@ export async function examineDatabase(db: Db): Promise<Finding[]> {
   const before = Date.now()
   const state = await databaseState(db)
   const after = Date.now()
-  const { connections, connections_max: max, slowest, slowest_seconds: seconds } = state
+  const { slowest, slowest_seconds: seconds } = state
+  const limits = await connectionLimits(db)
   const ms = after - before
   const version = `PostgreSQL ${state.version.split(' ')[0]}, ${sizeText(state.bytes)}, answered in ${ms} ms`
-  const many = `${connections} of ${max} connections are used`
   return [
     state.is_read_only
       ? missing('database', `${version}. It is read-only, so every change is refused`, readOnlyMend(state))
       : ms > slowMs
         ? weak('database', version, 'Look at its load, its disk and the network to it.')
         : good('database', version),
-    connections > max * connectionsPart
-      ? weak('connections', many, 'Raise max_connections: each server uses about 10 at rest, and up to 33.')
-      : good('connections', many),
+    connectionsFinding(limits[0]!),
     clockFinding(state.now - (before + after) / 2),
     ...(seconds < statementSeconds
       ? []
@@ -51,6 +50,16 @@ export async function examineDatabase(db: Db): Promise<Finding[]> {
           ),
         ]),
   ]
+}
+
+/** `fullest`: of all limits. */
+function connectionsFinding(fullest: ConnectionLimit): Finding {
+  const { owner, used, most } = fullest
+  const whose = owner === null ? '' : ` of the ${owner.kind} ${owner.name}`
+  const says = `${used} of ${most} connections${whose} are used`
+  if (used <= most * connectionsPart) return good('connections', says)
+  const mend = `Raise ${limitSetting(fullest)}: each server uses about 10 at rest, and up to ${connectionsMost}.`
+  return weak('connections', says, mend)
 }
 
 function readOnlyMend({ is_standby: isStandby }: Pick<DatabaseState, 'is_standby'>): string {

@@ -10,8 +10,6 @@ export interface DatabaseState {
   /** Of another PostgreSQL, until it is promoted. */
   is_standby: boolean
   bytes: number
-  connections: number
-  connections_max: number
   /** In milliseconds since 1970. */
   now: number
   /** The longest statement of this database that runs at the moment, in seconds. */
@@ -36,8 +34,6 @@ export async function databaseState(db: DbOrTransaction): Promise<DatabaseState>
     select current_setting('server_version') as version,
       current_setting('transaction_read_only') = 'on' as is_read_only, pg_is_in_recovery() as is_standby,
       pg_database_size(current_database())::float8 as bytes,
-      (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as connections,
-      current_setting('max_connections')::int as connections_max,
       (extract(epoch from clock_timestamp()) * 1000)::float8 as now,
       coalesce((select seconds from slow), 0) as slowest_seconds,
       (select left(regexp_replace(query, '\\s+', ' ', 'g'), 120) from slow) as slowest,

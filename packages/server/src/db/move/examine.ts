@@ -1,6 +1,7 @@
 /** Whether the two databases allow a move. Changes nothing. */
 import type pg from 'pg'
 import { StartupError } from '../../startup/startup-error.ts'
+import { connectionsMost } from '../allowed-connections.ts'
 import { knownVersion, requireKnownTables, tryMigrationLock } from '../migrate.ts'
 import type { End } from './connect.ts'
 import { dayOf, type Move, readMove } from './state.ts'
@@ -8,8 +9,6 @@ import { listTables, quoted, tablesWithRows } from './tables.ts'
 
 /** PostgreSQL 15 is the oldest that servers work with. */
 const versionMin = 150_000
-/** A server's pools, with one more for migrations. */
-const connectionsMin = 33
 
 const stopServers = 'Stop every server of that database first, on its machine: svc self-host stop.'
 
@@ -114,8 +113,8 @@ export function problemOf(facts: Facts, { user, database }: Pick<pg.Client, 'use
   if (schema === null) return `the role ${user} has no schema there. Run there: CREATE SCHEMA AUTHORIZATION "${user}"`
   if (mayCreate !== true)
     return `the role ${user} may not create tables in the schema ${schema}. Make it the owner: ALTER DATABASE "${database}" OWNER TO "${user}"`
-  if (connections < connectionsMin)
-    return `it allows ${connections} connections, and a server needs ${connectionsMin}. Raise max_connections, or the limit of the role or the database`
+  if (connections < connectionsMost)
+    return `it allows ${connections} connections, and a server needs ${connectionsMost}. Raise max_connections, or the limit of the role or the database`
   return null
 }
 
