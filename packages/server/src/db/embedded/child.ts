@@ -1,5 +1,6 @@
 /** Runs PostgreSQL as a child that cannot outlive its server. */
 import { spawn } from 'node:child_process'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { postgresEnvironment, type PostgresPrograms } from './programs.ts'
 
@@ -53,9 +54,13 @@ export function launchPostgres(options: {
   livesWith: number | null
   /** A folder to remove after PostgreSQL has ended; the socket's folder always is. */
   removeAfter: string | null
+  /** Gets its output. Null: `onLine` does. With a full pipe that nobody reads, every connection would hang. */
+  logFile: string | null
   onLine: (line: string) => void
 }): PostgresChild {
+  const { logFile } = options
   const settings = Object.entries({ ...options.settings, unix_socket_directories: options.socketDir })
+  const output = logFile === null ? ('pipe' as const) : openSync(logFile, 'a', 0o600)
   const child = spawn(
     '/bin/sh',
     [
@@ -72,19 +77,21 @@ export function launchPostgres(options: {
       ...settings.flatMap(([name, value]) => ['-c', `${name}=${value}`]),
     ],
     // A process group of its own: Ctrl-C in a terminal reaches only the server, which drains before it stops its database.
-    { stdio: ['pipe', 'ignore', 'pipe'], detached: true, cwd: '/', env: postgresEnvironment() },
+    { stdio: ['pipe', 'ignore', output], detached: true, cwd: '/', env: postgresEnvironment() },
   )
+  if (output !== 'pipe') closeSync(output)
+  const stdin = child.stdin!
   let tail = ''
   let rest = ''
   let ended = false
-  child.stderr.setEncoding('utf8')
-  child.stderr.on('data', (text: string) => {
+  child.stderr?.setEncoding('utf8')
+  child.stderr?.on('data', (text: string) => {
     tail = (tail + text).slice(-tailBytesMax)
     const lines = (rest + text).split('\n')
     rest = (lines.pop() ?? '').slice(-tailBytesMax)
     for (const line of lines) if (line !== '') options.onLine(line)
   })
-  child.stdin.on('error', (error: NodeJS.ErrnoException) => {
+  stdin.on('error', (error: NodeJS.ErrnoException) => {
     // The reader is gone, which is what closing the pipe is for.
     if (error.code !== 'EPIPE') options.onLine(`the pipe to PostgreSQL failed: ${error.message}`)
   })
@@ -101,13 +108,13 @@ export function launchPostgres(options: {
   })
   if (options.livesWith !== null) {
     child.unref()
-    for (const stream of [child.stderr, child.stdin]) (stream as { unref?: () => void }).unref?.()
+    for (const stream of [child.stderr, stdin]) (stream as { unref?: () => void } | null)?.unref?.()
   }
   return {
     exited,
     hasExited: () => ended,
-    output: () => tail,
-    end: () => child.stdin.end(),
+    output: () => (logFile === null ? tail : `${readFileSync(logFile, 'utf8')}${tail}`.slice(-tailBytesMax)),
+    end: () => stdin.end(),
     kill: () => {
       if (!ended && child.pid !== undefined) process.kill(-child.pid, 'SIGQUIT')
     },

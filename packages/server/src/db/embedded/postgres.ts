@@ -108,6 +108,8 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     settings: { ...settings, ...options.settings },
     livesWith: shared?.pid ?? null,
     removeAfter: shared?.remove ?? null,
+    // The process that starts it may end, or load another test file, long before it.
+    logFile: shared === undefined ? null : join(shared.remove, 'postgres.log'),
     onLine: (line) => logLine(log, line),
   })
   const connectionString = `postgresql://svc@localhost/postgres?host=${encodeURIComponent(socketDir)}`
