@@ -77,14 +77,14 @@ export async function buildDeps(
     // A move between databases takes the lock of migrations, then looks for connections of servers. In the opposite
     // order here, one of the two always sees the other.
     await opened.reserve()
-    await refuseOtherDatabase(config)
+    await refuseOtherDatabase(config, url)
     const runDir = await makeRunDir(config)
     await migrate(url)
     const keys = await openKeyring({ config, db: opened.db, log })
     const keyring = watchedKeyring(keys, redaction)
     const earlierVersion = await findEarlierVersion({ db: opened.db, log }, folderId)
     const { joins, ...registered } = await registerServer({ db: opened.db, config, log }, { instanceId, folderId })
-    await keepDatabase(config)
+    await keepDatabase(config, url)
     guardName(opened, { ...registered, instanceId, config, onLost: endProcess(log) })
     const peerTls = config.peerUrl === null ? null : await PeerTls.make(keyring)
     const egress = makeEgressGate({

@@ -10,7 +10,7 @@ import { keptServerName } from '../fleet/server-name.ts'
 import { recordedServers, type RecordedServer } from '../fleet/store.ts'
 import type { makeLog } from '../log.ts'
 import { lockStoppedData, readFolderId } from '../startup/folder-lock.ts'
-import { refuseCommandWithoutDatabaseUrl, requireDatabaseOf } from '../startup/other-database.ts'
+import { refuseCommandWithoutDatabaseUrl, refuseReachedDatabase, requireDatabaseOf } from '../startup/other-database.ts'
 import { StartupError } from '../startup/startup-error.ts'
 import { refuseUnfinishedRestore } from './restore-mark.ts'
 
@@ -45,7 +45,10 @@ function isOfOne(dataDir: string, servers: RecordedServer[]): boolean {
 export async function reachData(config: Config, log: ReturnType<typeof makeLog>): Promise<ReachedDatabase> {
   refuseUnfinishedRestore(config)
   const reached = await reachDatabase(config, { log, lock: () => lockStoppedData(config.dataDir) })
-  if (reached !== null) return reached
+  if (reached !== null) {
+    await refuseReachedDatabase(config, reached)
+    return reached
+  }
   refuseCommandWithoutDatabaseUrl(config)
   throw new StartupError(
     `There is no database in ${config.dataDir}. Set SVC_DATA_DIR to the data folder of the server, or DATABASE_URL to its PostgreSQL.`,

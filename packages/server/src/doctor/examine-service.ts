@@ -6,7 +6,7 @@ import { pingDatabase } from '../db/pool.ts'
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { hasRestoreMark } from '../backup/restore-mark.ts'
-import { lacksKnownDatabase } from '../startup/other-database.ts'
+import { lacksMarkedDatabase } from '../startup/other-database.ts'
 import { version } from '../version.ts'
 import { examineBackups, examineDeletions, examineHold } from './examine-data.ts'
 import { examineDatabase, examineQueues, examineTables } from './examine-database.ts'
@@ -73,7 +73,7 @@ async function withoutDatabase(
         'Run svc self-host restore again, which begins anew.',
       ),
     ]
-  const isUnnamed = lacksKnownDatabase(config)
+  const isUnnamed = lacksMarkedDatabase(config)
   if (failure === null && !isUnnamed) return []
   return [
     isUnnamed

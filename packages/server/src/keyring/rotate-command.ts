@@ -11,7 +11,7 @@ import type { Db } from '../db/schema.ts'
 import { openDatabase, pingDatabase } from '../db/pool.ts'
 import { makeLog } from '../log.ts'
 import { lockStoppedData } from '../startup/folder-lock.ts'
-import { refuseCommandWithoutDatabaseUrl } from '../startup/other-database.ts'
+import { refuseCommandWithoutDatabaseUrl, refuseReachedDatabase } from '../startup/other-database.ts'
 import { MasterKeyError } from './master-key.ts'
 import { rotateMasterKey } from './rotate.ts'
 
@@ -45,7 +45,10 @@ async function refuseHeld(db: Db, { masterKeyFile }: Config): Promise<void> {
 async function reach(config: Config, log: ReturnType<typeof makeLog>): Promise<ReachedDatabase> {
   refuseUnfinishedRestore(config)
   const reached = await reachDatabase(config, { log, lock: () => lockStoppedData(config.dataDir) })
-  if (reached !== null) return reached
+  if (reached !== null) {
+    await refuseReachedDatabase(config, reached)
+    return reached
+  }
   refuseCommandWithoutDatabaseUrl(config)
   throw new MasterKeyError(
     `There is no data in ${config.dataDir}, so there is no master key to change. Set SVC_DATA_DIR to the data folder of the server, or DATABASE_URL to its PostgreSQL.`,

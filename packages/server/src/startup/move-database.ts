@@ -19,7 +19,7 @@ import { dayOf, readMove, writeMove } from '../db/move/state.ts'
 import { isDatabaseUnavailable } from '../db/unavailable.ts'
 import { startIn } from './embedded-end.ts'
 import { lockDataFolder } from './folder-lock.ts'
-import { keepMovedDatabase, refuseCommandWithoutDatabaseUrl } from './other-database.ts'
+import { keepMovedDatabase, refuseCommandWithoutDatabaseUrl, refuseDataOfBefore } from './other-database.ts'
 import { makeDataDir } from './run-dir.ts'
 import { StartupError } from './startup-error.ts'
 
@@ -49,8 +49,13 @@ async function move(
     if (to === 'embedded' && left?.state !== 'left') await requireOneHome(source, folderId)
     const { end, setAside } = to === 'embedded' ? await openEmbedded(config, source) : await openExternal(to)
     try {
-      const moved = await moveData({ from: source, to: end, left }, onProgress)
-      await keepMovedDatabase({ dataDir: config.dataDir, databaseUrl: to === 'embedded' ? null : to })
+      const { databaseUrl, dataDir } = config
+      const moved = await moveData({ from: source, to: end, left }, onProgress, () =>
+        keepMovedDatabase(
+          { dataDir, databaseUrl: to === 'embedded' ? null : to },
+          { client: end.client, isOfFolder: databaseUrl === null || databaseUrl === to },
+        ),
+      )
       return { ...moved, set_aside: setAside }
     } finally {
       await end.close()
@@ -74,7 +79,14 @@ async function openSource({ databaseUrl, dataDir }: Config, to: string): Promise
       `There is no database in ${dataDir}. Set SVC_DATA_DIR to the data folder of the server, or DATABASE_URL to its PostgreSQL. Nothing was changed.`,
     )
   }
-  return await startIn(folder)
+  const own = await startIn(folder)
+  try {
+    await refuseDataOfBefore(dataDir, own.client)
+    return own
+  } catch (error) {
+    await own.close()
+    throw error
+  }
 }
 
 async function openExternal(url: string): Promise<{ end: End; setAside: null }> {

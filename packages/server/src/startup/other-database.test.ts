@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { randomBytes, randomUUID } from 'node:crypto'
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeToken } from '@svc/contract'
@@ -14,6 +14,7 @@ import { examineService } from '../doctor/examine-service.ts'
 import { rotateKeyOf } from '../keyring/rotate-command.ts'
 import { endSandboxes } from './end-sandboxes.ts'
 import { lockDataFolder } from './folder-lock.ts'
+import { fillWithServer, runMove } from './testing-move.ts'
 import { type BootedServer, bootServer } from './testing-server.ts'
 
 test('a data folder with a database of its own is refused beside an empty one, which stays empty', async () => {
@@ -129,6 +130,86 @@ test('a server is not started on a database without the data of its folder, and 
     await rm(dir, { recursive: true, force: true })
   }
 }, 120_000)
+
+test('a folder without a mark, as of an earlier version, is not started on the data of another installation', async () => {
+  const [database, foreign] = await Promise.all(
+    ['external', 'foreign'].map((name) => createTestDatabase({ name, prepare: async () => {} })),
+  )
+  const dir = await mkdtemp(join(tmpdir(), 'svc-other-'))
+  const mark = join(dir, 'data/database-elsewhere')
+  try {
+    const { token } = await fillWithServer(database!.url, dir)
+    await fillWithServer(foreign!.url, dir, { SVC_DATA_DIR: join(dir, 'foreign') })
+    await rm(mark)
+    const refused = await bootServer({ dir, databaseUrl: foreign!.url, token }, () => {})
+    expect([refused.url, await refused.errors()]).toEqual([
+      null,
+      expect.stringContaining('has the data of another installation'),
+    ])
+    expect(await Bun.file(mark).exists()).toBe(false)
+    expect(await tryStart(dir, database!.url, token)).toBeNull()
+    expect(await Bun.file(mark).text()).toContain(new URL(database!.url).pathname)
+    // A mark that is wrong is named.
+    await Bun.write(mark, (await Bun.file(mark).text()).replace(/\n[0-9a-f]{8}/, '\n00000000'))
+    expect(await tryStart(dir, database!.url, token)).toContain(`the file ${mark} is wrong: remove it`)
+  } finally {
+    for (const each of [database!, foreign!]) await each.drop()
+    await rm(dir, { recursive: true, force: true })
+  }
+}, 120_000)
+
+test('a folder with an embedded database starts on no other data, and not on its own of before', async () => {
+  const [database, foreign] = await Promise.all(
+    ['empty', 'foreign'].map((name) => createTestDatabase({ name, prepare: async () => {} })),
+  )
+  const dir = await mkdtemp(join(tmpdir(), 'svc-other-'))
+  const [dataDir, postgres] = [join(dir, 'data'), join(dir, 'data/postgres')]
+  const settings = { HOME: dir, SVC_DATA_DIR: dataDir, SVC_MASTER_KEY_FILE: join(dir, 'master.key') }
+  try {
+    const { token } = await fillWithServer('', dir)
+    await fillWithServer(foreign!.url, dir, { SVC_DATA_DIR: join(dir, 'foreign') })
+    const start = (url: string) => tryStart(dir, url, token)
+    for (const isOfEarlierVersion of [false, true]) {
+      if (isOfEarlierVersion) await rm(join(dataDir, 'database-here'))
+      expect(await start(foreign!.url)).toMatch(
+        /has a database of its own, and .* has the data of another installation/,
+      )
+    }
+    expect(await start('')).toBeNull()
+
+    // The copy and its original as after a dump of the operator's own: no move has marked them.
+    await cp(postgres, join(dir, 'before'), { recursive: true })
+    expect((await runMove(database!.url, settings)).code).toBe(0)
+    await rename(postgres, join(dir, 'left'))
+    await cp(join(dir, 'before'), postgres, { recursive: true })
+    expect(await start(database!.url)).toBeNull()
+    const refusal = `last used a PostgreSQL of yours (${/ (\S+@\S+)\n/.exec(await Bun.file(join(dataDir, 'database-elsewhere')).text())![1]})`
+    expect(await start('')).toContain(refusal)
+    const config = parseConfig({ ...settings, SVC_SANDBOX_DRIVER: 'none' })
+    await expect(check(config, () => {})).rejects.toThrow(refusal)
+    await expect(rotateKeyOf(config)).rejects.toThrow(refusal)
+    expect((await runMove(foreign!.url, settings)).stderr).toContain(refusal)
+    const findings = (await examineService({ config, db: null })).flatMap((group) => group.findings)
+    expect(findings.find(({ name }) => name === 'database')?.says).toContain('uses a PostgreSQL of yours')
+
+    // The way back that it names.
+    await rename(postgres, join(dir, 'away'))
+    expect((await runMove('embedded', { ...settings, DATABASE_URL: database!.url })).code).toBe(0)
+    expect(await start('')).toBeNull()
+    expect(await start(database!.url)).toContain('The data moved from this database to the embedded database')
+  } finally {
+    for (const each of [database!, foreign!]) await each.drop()
+    await rm(dir, { recursive: true, force: true })
+  }
+}, 300_000)
+
+/** Resolves with the line of a refusal. Null: it started, and was ended. */
+async function tryStart(dir: string, databaseUrl: string, token: string): Promise<string | null> {
+  const { child, url, errors } = await bootServer({ dir, databaseUrl, token }, () => {})
+  child.kill('SIGTERM')
+  await child.exited
+  return url === null ? await errors() : null
+}
 
 test('a server restored into a PostgreSQL of the operator is neither started nor read without it, nor on an empty one', async () => {
   const original = await createTestDatabase({ name: 'external', prepare: async () => {} })

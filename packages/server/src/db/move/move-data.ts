@@ -17,9 +17,10 @@ type Moved = Omit<MoveReport, 'set_aside'>
 export async function moveData(
   { from, to, left }: { from: End; to: End; left: Move | null },
   onProgress: (progress: Progress) => void,
+  beforeArrival: () => Promise<void>,
 ): Promise<Moved> {
   await lockTarget(to)
-  if (left?.state === 'left') return await finish({ from, to }, left)
+  if (left?.state === 'left') return await finish({ from, to }, left, beforeArrival)
   await examineTarget(to)
   const moveId = randomUUID()
   const [here, there] = [to.address, from.address]
@@ -30,17 +31,23 @@ export async function moveData(
   await failpoint('database.after_copy')
   await writeMove(from.client, { move_id: moveId, state: 'left', other: here })
   await failpoint('database.after_mark')
+  await beforeArrival()
   await writeMove(to.client, { move_id: moveId, state: 'arrived', other: there })
   return { move_id: moveId, from: there, to: here, finished_earlier: false, ...copied }
 }
 
 /** The source has its mark already: only the database with the copy of that move is right. */
-async function finish({ from, to }: { from: End; to: End }, left: Move): Promise<Moved> {
+async function finish(
+  { from, to }: { from: End; to: End },
+  left: Move,
+  beforeArrival: () => Promise<void>,
+): Promise<Moved> {
   const arrived = await readMove(to.client)
   if (arrived?.move_id !== left.move_id || arrived.state === 'left')
     throw new StartupError(
       `The data moved from ${from.address} to ${left.other} on ${dayOf(left)}. Move from that one: DATABASE_URL is its address, or unset for the embedded database. If that database is lost, restore a backup into an empty folder (svc self-host restore). Nothing was changed.`,
     )
+  await beforeArrival()
   if (arrived.state === 'copied')
     await writeMove(to.client, { move_id: left.move_id, state: 'arrived', other: from.address })
   return { move_id: left.move_id, from: from.address, to: to.address, finished_earlier: true, tables: 0, rows: 0 }
