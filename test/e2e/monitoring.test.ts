@@ -167,8 +167,8 @@ describe.skipIf(prometheus === null || promtool === null)('with Prometheus', () 
   })
 
   test('each alert measures something, by labels that the stored series have', async () => {
-    // The job that reads this table fails from now on, and so do requests for triggers.
-    await withClient(database.url, (client) => client.query('alter table triggers rename to triggers_away'))
+    // The job that reads this column fails from now on, and so do requests for triggers.
+    await withClient(database.url, (client) => client.query('alter table triggers rename column project_id to away'))
     expect((await servers[0].api(`/v1/projects/${project}/triggers`)).status).toBe(500)
     const measured = rules.map(({ alert, expr, annotations }) => ({
       name: alert,
