@@ -43,14 +43,18 @@ function isOfOne(dataDir: string, servers: RecordedServer[]): boolean {
 }
 
 export async function reachData(config: Config, log: ReturnType<typeof makeLog>): Promise<ReachedDatabase> {
-  refuseUnfinishedRestore(config)
-  const reached = await reachDatabase(config, { log, lock: () => lockStoppedData(config.dataDir) })
-  if (reached !== null) {
-    await refuseReachedDatabase(config, reached)
-    return reached
-  }
-  refuseCommandWithoutDatabaseUrl(config)
+  const reached = await findData(config, log)
+  if (reached !== null) return reached
   throw new StartupError(
     `There is no database in ${config.dataDir}. Set SVC_DATA_DIR to the data folder of the server, or DATABASE_URL to its PostgreSQL.`,
   )
+}
+
+/** Null: there are no data in the folder, and no database elsewhere is known to have its data. */
+export async function findData(config: Config, log: ReturnType<typeof makeLog>): Promise<ReachedDatabase | null> {
+  refuseUnfinishedRestore(config)
+  const reached = await reachDatabase(config, { log, lock: () => lockStoppedData(config.dataDir) })
+  if (reached === null) refuseCommandWithoutDatabaseUrl(config)
+  else await refuseReachedDatabase(config, reached)
+  return reached
 }

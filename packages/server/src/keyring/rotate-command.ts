@@ -2,16 +2,14 @@
 import { randomUUID } from 'node:crypto'
 import type { RotationReport } from '@svc/contract/daemon/operator-reports'
 import { readHeld } from '../backup/hold/store.ts'
-import { refuseUnfinishedRestore } from '../backup/restore-mark.ts'
+import { findData } from '../backup/reach-data.ts'
 import type { Config } from '../config.ts'
-import { reachDatabase, type ReachedDatabase } from '../db/embedded/reach.ts'
+import type { ReachedDatabase } from '../db/embedded/reach.ts'
 import { LocalLocks } from '../db/lock.ts'
 import { migrate } from '../db/migrate.ts'
 import type { Db } from '../db/schema.ts'
 import { openDatabase, pingDatabase } from '../db/pool.ts'
 import { makeLog } from '../log.ts'
-import { lockStoppedData } from '../startup/folder-lock.ts'
-import { refuseCommandWithoutDatabaseUrl, refuseReachedDatabase } from '../startup/other-database.ts'
 import { MasterKeyError } from './master-key.ts'
 import { rotateMasterKey } from './rotate.ts'
 
@@ -43,13 +41,8 @@ async function refuseHeld(db: Db, { masterKeyFile }: Config): Promise<void> {
 }
 
 async function reach(config: Config, log: ReturnType<typeof makeLog>): Promise<ReachedDatabase> {
-  refuseUnfinishedRestore(config)
-  const reached = await reachDatabase(config, { log, lock: () => lockStoppedData(config.dataDir) })
-  if (reached !== null) {
-    await refuseReachedDatabase(config, reached)
-    return reached
-  }
-  refuseCommandWithoutDatabaseUrl(config)
+  const reached = await findData(config, log)
+  if (reached !== null) return reached
   throw new MasterKeyError(
     `There is no data in ${config.dataDir}, so there is no master key to change. Set SVC_DATA_DIR to the data folder of the server, or DATABASE_URL to its PostgreSQL.`,
   )
