@@ -1,4 +1,5 @@
 import { flushPkt, parsePkts, pkt } from '../formats/pkt-line.ts'
+import type { RefUpdate } from '../repository.ts'
 
 export interface PushReport {
   /** `ok`, or why the pack was refused. */
@@ -9,6 +10,10 @@ export interface PushReport {
   remarks: string[]
   /** The push unpacks to a file over its size limit. */
   isTooLarge?: boolean
+}
+
+export function refuseAll({ updates }: { updates: RefUpdate[] }, reason: string): PushReport {
+  return { unpack: 'ok', refs: new Map(updates.map(({ ref }) => [ref, reason])), remarks: [reason] }
 }
 
 /** The reply to a push in the format its capabilities request. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { hiddenRefs } from './gate.ts'
 import { explainEnd, lastMessage, startGit, type GitChild } from '../process/git.ts'
 import { objectFormat } from '../process/object-format.ts'
-import { readReport, type PushReport } from './push-report.ts'
+import { readReport, refuseAll, type PushReport } from './push-report.ts'
 import { writeCommandList, type PushRequest } from './push-request.ts'
 import { durable } from '../objects/durable.ts'
 import { indexBytesOfObject, movePacks } from '../objects/open-packs.ts'
@@ -57,7 +57,7 @@ export async function receivePush(
   // The pusher's connection may have broken; that error explains more.
   await fed
   const report = readReport(bytes)
-  if (push.isShallow && lacksHistory(report, end.stderr)) return refuseShallow(push)
+  if (push.isShallow && lacksHistory(report, end.stderr)) return refuseAll(push, shallowReason)
   if (report?.unpack === 'ok') return report
   if (report) {
     const unpack = inOwnWords(report.unpack, end.stderr, room)
@@ -78,11 +78,8 @@ function lacksHistory(report: PushReport | null, stderr: string): boolean {
   return reasons.includes('missing necessary objects') || /^fatal: did not receive expected object /m.test(stderr)
 }
 
-function refuseShallow({ updates }: PushRequest): PushReport {
-  const reason =
-    'The clone is shallow, and this repository does not have the history that it lacks. Run `git fetch --unshallow`, then push again.'
-  return { unpack: 'ok', refs: new Map(updates.map(({ ref }) => [ref, reason])), remarks: [reason] }
-}
+const shallowReason =
+  'The clone is shallow, and this repository does not have the history that it lacks. Run `git fetch --unshallow`, then push again.'
 
 /** The await of the same promise reports the error. */
 function reportedBelow(): void {}

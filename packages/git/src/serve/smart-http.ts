@@ -9,7 +9,7 @@ import { objectFormat } from '../process/object-format.ts'
 import { flushPkt, pkt, PktError } from '../formats/pkt-line.ts'
 import { boundedPack, cheapPack } from '../objects/pack-cost.ts'
 import { PushMeter, type PushQuota } from '../receive/push-quota.ts'
-import { writeReport, type PushReport } from '../receive/push-report.ts'
+import { refuseAll, writeReport, type PushReport } from '../receive/push-report.ts'
 import { PushReply } from './push-reply.ts'
 import { readPushRequest, type PushRequest } from '../receive/push-request.ts'
 import { receivePush } from '../receive/receive.ts'
@@ -280,10 +280,6 @@ function whyRefused(error: unknown): string {
   if (error instanceof GitError && error.failure === 'busy') return tooManyPushes
   whenFull(error)
   return noSpace
-}
-
-function refuseAll({ updates }: Pick<PushRequest, 'updates'>, reason: string): PushReport {
-  return { unpack: 'ok', refs: new Map(updates.map(({ ref }) => [ref, reason])), remarks: [reason] }
 }
 
 /** git reports a reply that arrives before it has sent everything as a broken connection. */
