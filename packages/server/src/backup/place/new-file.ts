@@ -5,7 +5,7 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 
-/** Of such a part, which is whole blocks of any disk. The rest of a file goes through the cache. */
+/** A direct write has this size, which is whole blocks of any disk. The rest of a file goes through the cache. */
 export const directBytes = 4 * 1024 ** 2
 /** The disk is never farther behind the cache: each small write of others would wait for a part of it. */
 export const syncBytes = 16 * 1024 ** 2
@@ -61,7 +61,8 @@ export class NewFile {
   }
 }
 
-async function writeAll(file: FileHandle, chunk: Uint8Array, at: number): Promise<number> {
+/** Returns how many bytes it has written: all of them. */
+export async function writeAll(file: FileHandle, chunk: Uint8Array, at: number): Promise<number> {
   let done = 0
   while (done < chunk.length) done += (await file.write(chunk, done, chunk.length - done, at + done)).bytesWritten
   return done

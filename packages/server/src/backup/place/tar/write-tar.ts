@@ -2,7 +2,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { invariant } from '@svc/contract/errors'
 import type { Chunks } from '../place.ts'
-import { syncBytes } from '../new-file.ts'
+import { syncBytes, writeAll } from '../new-file.ts'
 import { endBytes, headBytes, headOf, padded } from './entries.ts'
 
 type OnFailure = (error: NodeJS.ErrnoException) => never
@@ -78,12 +78,6 @@ export class TarWriter {
   }
 
   async #write(chunk: Uint8Array, at: number): Promise<void> {
-    let done = 0
-    while (done < chunk.length) {
-      const { bytesWritten } = await this.#file
-        .write(chunk, done, chunk.length - done, at + done)
-        .catch(this.#onFailure)
-      done += bytesWritten
-    }
+    await writeAll(this.#file, chunk, at).catch(this.#onFailure)
   }
 }
