@@ -1,4 +1,4 @@
-/** What to say about a folder of another user. The client looks as the server does, since it writes the log there first. */
+/** Refuses a folder of another user, and names that user. The client looks as the server does, since it writes the log there first. */
 import { quote } from './shell-words.ts'
 
 interface Owner {

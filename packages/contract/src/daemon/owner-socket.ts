@@ -46,7 +46,7 @@ export interface ServerInfo {
   earlier_version?: string | null
   /** Which other servers this start joined with a new data folder. Null: none. */
   joins?: string | null
-  /** Of the server, also where a command of another user has other settings. */
+  /** The server uses this file, whatever the settings of a command of another user say. */
   master_key_file?: string
   /** The machine lacks these for work, such as git or free space. */
   lacks?: DoctorFinding[]

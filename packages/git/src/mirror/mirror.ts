@@ -165,7 +165,7 @@ export async function syncMirror(repo: Repository, options: CallOptions = {}): P
   })
 }
 
-/** The host's own HEAD where the host lacks the branch: a clone without a checkout helps nobody. */
+/** Falls back to the host's own HEAD where the host lacks the branch: a clone without a checkout is of little use. */
 function headOf({ defaultBranch }: Repository, live: { tips: Map<string, Sha>; head: string | null }): string | null {
   const exists = defaultBranch !== undefined && (live.tips.size === 0 || live.tips.has(defaultBranch))
   return exists ? defaultBranch : live.head

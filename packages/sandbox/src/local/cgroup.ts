@@ -24,7 +24,7 @@ export interface Cgroups {
 }
 
 /**
- * What gives a server control groups that has none. A scope of systemd's user manager gives none either: the driver has
+ * Tells the operator how a server without control groups gets them. A scope of systemd's user manager gives none either: the driver has
  * tried one.
  */
 export function groupsRemedy(): string {

@@ -7,7 +7,7 @@ import type { DbOrTransaction } from '../db/schema.ts'
 export interface DatabaseState {
   version: string
   is_read_only: boolean
-  /** Of another PostgreSQL, until it is promoted. */
+  /** It follows another PostgreSQL until it is promoted. */
   is_standby: boolean
   bytes: number
   /** In milliseconds since 1970. */

@@ -35,7 +35,7 @@ export interface Registered {
   serverName: string
   /** The name by which jobs choose their projects. Null on a server that runs alone. */
   home: string | null
-  /** What a folder that is new beside other servers may mean. Null: no other servers, or no new folder. */
+  /** Warns of a new folder beside other servers. Null: there are no other servers, or the folder is not new. */
   joins: string | null
 }
 

@@ -54,7 +54,7 @@ export function launchPostgres(options: {
   livesWith: number | null
   /** A folder to remove after PostgreSQL has ended; the socket's folder always is. */
   removeAfter: string | null
-  /** Gets its output. Null: `onLine` does. With a full pipe that nobody reads, every connection would hang. */
+  /** This file gets its output. Null: `onLine` does. Every connection would hang once a pipe is full that no process reads. */
   logFile: string | null
   onLine: (line: string) => void
 }): PostgresChild {

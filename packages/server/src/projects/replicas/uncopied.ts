@@ -26,7 +26,7 @@ export function noneRuns(servers: { server_name: string; last_seen: string | nul
   return new Uncopied(`No other server that keeps copies is running: ${seen.join(', ')}. ${mend}`)
 }
 
-/** What the start of a session shows. `reason` is that of an `Uncopied` or a `PeerFailure`. */
+/** The start of a session shows this. `reason` is that of an `Uncopied` or a `PeerFailure`. */
 export function waitsForCopy(reason: string): string {
   return `Waits for the copy of this project on another server. ${reason} Operators: svc self-host copies.`
 }
