@@ -183,6 +183,8 @@ function readObservation(settings: Settings) {
     log: settings.choice('SVC_LOG', ['json', 'pretty'], process.stdout.isTTY ? 'pretty' : 'json'),
     /** The least level of its lines. */
     logLevel: settings.choice('SVC_LOG_LEVEL', ['info', 'debug', 'warn', 'error']),
+    /** The log file of `svc self-host start`. */
+    logBytesMax: settings.integer('SVC_LOG_FILE_MAX_MB', 32, 0, 1_000_000) * 1024 * 1024 || Infinity,
     /** The collector of traces; null when there is none. */
     tracing: readTracing(settings),
     /** They name settings without effect. The start adds them, since it knows every setting. */

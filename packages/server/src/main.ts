@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { relative } from 'node:path'
+import { relative, resolve } from 'node:path'
 import { type OwnerSocket, serveOwnerSocket } from './accounts/sign-in/owner-socket.ts'
 import { buildApp } from './app.ts'
 import { appIngress } from './apps/ingress/ingress.ts'
@@ -15,6 +15,7 @@ import { recordFirstSandboxes } from './fleet/facts.ts'
 import { makeForwarder } from './fleet/forwarder.ts'
 import { watchHomes } from './fleet/watch-homes.ts'
 import { Listener } from './listen.ts'
+import { writerTo } from './log-file.ts'
 import { logUnhandledRejections, makeLog } from './log.ts'
 import { askFirstModel, type AskModel } from './models/upstreams/first-model.ts'
 import { Redaction } from './redaction/redaction.ts'
@@ -170,7 +171,12 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
 async function openLog(config: Config, redaction: Redaction) {
   const { tracing, close: endTracing } = await startTracing(config, () => log)
   const redact = (text: string) => redaction.everything(text)
-  const log: Deps['log'] = makeLog(config.log, redact, undefined, () => tracing.ids())
+  const write = writerTo({
+    path: resolve(config.dataDir, 'log/server.log'),
+    bytesMax: config.logBytesMax,
+    onFailed: (error) => log.warn({ err: error }, 'failed to rotate the log file'),
+  })
+  const log: Deps['log'] = makeLog(config.log, redact, write, () => tracing.ids())
   log.level = config.logLevel
   logUnhandledRejections(log)
   return { log, tracing, endTracing }

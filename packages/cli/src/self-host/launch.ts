@@ -27,8 +27,6 @@ import {
 
 /** The first start creates a database. */
 const readyMs = 120_000
-/** A longer log is rotated at the next start, replacing the previous one. */
-const logBytesMax = 10 * 1024 * 1024
 
 export interface Started {
   state: ServingServer
@@ -100,7 +98,7 @@ export async function startServer(
   const info = await askServerIn(state.data_dir)
   const held = info?.held ?? null
   await rememberServer(ctx, state, { isCopy: held !== null })
-  const said = (await readFile(log)).subarray(from).toString()
+  const said = await saidIn({ log, from })
   const ownerLink = /Owner link\s+(https?:\/\/\S+#\S+)/.exec(said)?.[1] ?? null
   const { earlier_version: earlierVersion = null, joins = null, lacks = [] } = info ?? {}
   return { state, held, ownerLink, earlierVersion, joins, lacks }
@@ -142,10 +140,13 @@ function knownUsers(): string {
 
 async function prepareLog(log: string): Promise<number> {
   await mkdir(dirname(log), { recursive: true, mode: 0o700 }).catch(refuseUnwritable)
-  const size = (await stat(log).catch(() => null))?.size ?? 0
-  if (size <= logBytesMax) return size
-  await rename(log, `${log}.1`)
-  return 0
+  return (await stat(log).catch(() => null))?.size ?? 0
+}
+
+/** The server rotates a long log when it starts. A shorter file has its lines alone. */
+async function saidIn({ log, from }: { log: string; from: number }): Promise<string> {
+  const written = await readFile(log)
+  return written.subarray(written.length < from ? 0 : from).toString()
 }
 
 /** As after a restore that root ran for another user. */
@@ -199,11 +200,11 @@ async function untilReady(
   const began = io.now()
   try {
     for (;;) {
-      const said = (await readFile(log)).subarray(from).toString()
+      const said = await saidIn({ log, from })
       const url = /^ {2}Dashboard +(https?:\/\/\S+)$/m.exec(said)?.[1]
       if (url !== undefined) return url
       // It may have written more since the log was read.
-      if (!isAlive(pid) || (await isZombie(pid))) throw ended((await readFile(log)).subarray(from).toString(), log)
+      if (!isAlive(pid) || (await isZombie(pid))) throw ended(await saidIn({ log, from }), log)
       const seconds = Math.round((io.now() - began) / 1000)
       if (seconds * 1000 > readyMs) throw tooSlow(pid, log)
       out.passing(`${phase(said)} (${seconds} s)`)

@@ -222,6 +222,7 @@ export const settings: Readonly<Record<string, Setting>> = {
   OTEL_TRACES_SAMPLER_ARG: { summary: 'Share of the traces, for the samplers with traceidratio', example: '0.1' },
   SVC_ROLES: { summary: 'Role of this process', example: 'api,worker' },
   SVC_LOG: { summary: 'Format of the log: json or pretty', example: 'json' },
+  SVC_LOG_FILE_MAX_MB: { summary: 'Size above which the log file is rotated; 0 for never', example: '32' },
   SVC_LOG_LEVEL: { summary: 'Least level of its lines: info, or debug for a line per request', example: 'debug' },
 }
 

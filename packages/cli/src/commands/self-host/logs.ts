@@ -33,7 +33,8 @@ export const logs = command({
       })
     let at = Math.max(0, found.size - tailBytes)
     const first = await readFrom(path, at)
-    show(ctx, first.lines.slice(-linesShown), service)
+    const before = at === 0 && first.lines.length < linesShown ? await linesBefore(path) : []
+    show(ctx, [...before, ...first.lines].slice(-linesShown), service)
     at = first.end
     while (flags.follow) {
       await ctx.io.sleep(lookEveryMs)
@@ -45,6 +46,13 @@ export const logs = command({
     }
   },
 })
+
+/** Of the file that the server last rotated. */
+async function linesBefore(path: string): Promise<string[]> {
+  const older = `${path}.1`
+  const size = (await stat(older).catch(() => null))?.size ?? 0
+  return size === 0 ? [] : (await readFrom(older, Math.max(0, size - tailBytes))).lines
+}
 
 /** Whole lines only: the server may still be writing the last one. */
 async function readFrom(path: string, at: number): Promise<{ lines: string[]; end: number }> {
