@@ -276,6 +276,7 @@ class Drill {
     const read = async () => {
       const { signal } = reading
       const reply = await this.server.api(`/v1/projects/${this.#project}/sessions/${id}/events`, { signal })
+      if (!reply.ok) throw new Error(`The events answered ${reply.status}.`)
       const decoder = new TextDecoder()
       for await (const chunk of reply.body!) if (decoder.decode(chunk).includes('word-')) hear()
     }

@@ -97,6 +97,8 @@ export interface SessionRunner {
     | {
         /** `current` is the span of the running turn. */
         span: { readonly current: Span | null }
+        /** Resolves once what happened while no server followed is known. */
+        readonly caughtUp: { promise: Promise<void> }
         storeNow(): Promise<void>
         runtimeRestarted(): Promise<void>
         promptCancelled(prompt: { prompt_id: string }, reason: string): void

@@ -29,6 +29,7 @@ import type { SpanAttributes } from '../tracing/tracing.ts'
 import { errorInShape, type ModelRequest, readRequest } from './shapes.ts'
 import { followSavedUpstream } from './upstreams/saved-upstream.ts'
 import { addUsage, type Spender } from './store.ts'
+import { untilFollowed } from './until-followed.ts'
 import { callUpstreams, type UpstreamCall } from './upstreams/call.ts'
 import { type Shape, type Upstreams, upstreamsOf, withheldAnswer } from './upstreams/upstreams.ts'
 
@@ -91,6 +92,7 @@ async function callerOf({ deps, upstreams }: Gateway, c: AppContext): Promise<Ca
   const session = await getSessionById(deps.db, actor.session_id)
   if (session === null || session.generation !== actor.generation)
     throw unauthenticated('The sandbox of this key was stopped.')
+  await untilFollowed(deps.sessions, session, c.req.raw.signal)
   const { account_id, project_id, session_id } = session
   const spender = { account_id, project_id, session_id }
   if (session.model === scriptedModelName)
