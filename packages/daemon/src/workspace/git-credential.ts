@@ -55,6 +55,6 @@ function plain(value: unknown): string {
 }
 
 async function reason(reply: Response): Promise<string> {
-  const body = (await reply.json().catch(() => null)) as { error?: unknown } | null
-  return typeof body?.error === 'string' ? body.error : ''
+  const body = (await reply.json().catch(() => null)) as { error?: unknown; hint?: unknown } | null
+  return [body?.error, body?.hint].filter((text) => typeof text === 'string').join(' ')
 }

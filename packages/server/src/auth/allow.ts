@@ -3,7 +3,8 @@ import { ServiceError } from '@svc/contract'
 import type { Deps } from '../deps.ts'
 import { readTogether } from '../db/read-together.ts'
 import type { Row } from '../db/schema.ts'
-import { type Actor, mayAdminister, mayWrite } from './actor.ts'
+import { type Actor, boundSession, mayAdminister, mayWrite } from './actor.ts'
+import { endedMembership } from './ended-membership.ts'
 import { requireControl } from './session-control.ts'
 import {
   deletedProjectsOfSlug,
@@ -156,6 +157,9 @@ async function authorizeProject(
     : await projectOfSlug(deps, actor, projectId, deleted)
   if (row === undefined) throw notFound('project')
   const { role } = row
+  const session_id = boundSession(actor)
+  if (session_id !== null && (role === null || (access === 'project-write' && !mayWrite(role))))
+    throw await endedMembership(deps.db, { user_id: actor.user_id, session_id, role })
   if (role === null) throw new ServiceError('forbidden', 'You are not a member of the account of this project.')
   if (access === 'project-write' && !mayWrite(role))
     throw new ServiceError('forbidden', 'Your role here is viewer. This requires the member role.', {

@@ -1,7 +1,7 @@
 /** Reads of tokens and projects for authorization. */
 import type { Role } from '@svc/contract'
 import { type Expression, type RawBuilder, sql } from 'kysely'
-import type { Db, Row } from '../db/schema.ts'
+import type { Db, DbOrTransaction, Row } from '../db/schema.ts'
 import { ofLiveProject } from '../db/live-project.ts'
 import { type Actor, mayAdminister } from './actor.ts'
 
@@ -41,6 +41,12 @@ export function tokenOfHash(db: Db, sha256: Buffer): Promise<TokenRow | undefine
     .where('sha256', '=', sha256)
     .where(ofLiveProjects)
     .executeTakeFirst()
+}
+
+/** To name another user in a refusal. */
+export async function nameOfUser(db: DbOrTransaction, userId: string): Promise<string> {
+  const user = await db.selectFrom('users').select('name').where('user_id', '=', userId).executeTakeFirst()
+  return user?.name || 'a former user'
 }
 
 export function projectOfUser(db: Db, projectId: string, userId: string): Promise<SeenProject | undefined> {

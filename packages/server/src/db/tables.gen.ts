@@ -651,6 +651,7 @@ export interface Schema {
     continues_message_id: string | null
     start_sha: string | null
     branch_deleted_at: Timestamp | null
+    acts_for: string | null
   }
   projects: {
     project_id: string

@@ -10,6 +10,7 @@ import type { StoredConversation } from '../conversation/stored.ts'
 import { TurnSpan } from '../conversation/turn-span.ts'
 import type { SessionWithSandbox } from '../store.ts'
 import { WipWatch } from '../unfinished-work/watch.ts'
+import { actsFor } from './acts-for.ts'
 import { unansweredReason } from './end-generation.ts'
 
 /** A daemon answers this at once, also while it saves. A stop waits no longer for one that does not. */
@@ -59,7 +60,7 @@ function attach(
   },
   on: RuntimeEvents & { saveStateChanged: () => void },
 ): AttachedSandbox {
-  const { session_id: sessionId, generation, created_at, created_by } = session
+  const { session_id: sessionId, generation, created_at } = session
   const { daemonSocket: socket, sandboxId, runtimeSessionId, firstPrompt: text, stored } = input
   const giveUp = new AbortController()
   const { signal: givenUp } = giveUp
@@ -68,7 +69,7 @@ function attach(
   const follower = new Follower(deps, daemon, {
     redactor,
     span: new TurnSpan(deps, session),
-    userId: created_by ?? '',
+    userId: actsFor(session) ?? '',
     runtimeSessionId,
     turn: text !== null || (stored !== null && session.is_busy) ? 'busy' : 'idle',
     stored,

@@ -8,6 +8,7 @@ import { openRepository } from '../../projects/repository.ts'
 import { getProject } from '../../projects/store.ts'
 import { waitsForCopy } from '../../projects/replicas/uncopied.ts'
 import { silentReason } from '../../sandboxes/adopt.ts'
+import { requireActing } from './acts-for.ts'
 import { adoptSandbox } from './adopt.ts'
 import { bootEnvironment } from './boot-environment.ts'
 import { baseTip, ensureSessionBranch } from '../create/branch.ts'
@@ -127,12 +128,6 @@ async function claimGeneration(
   session: SessionWithSandbox,
   sandboxId: string,
 ): Promise<SandboxKeys> {
-  const userId = session.created_by
-  if (userId === null)
-    throw new ServiceError(
-      'forbidden',
-      'The user who started this session no longer exists, so it cannot act for a user.',
-    )
   return deps.db.transaction().execute(async (trx) => {
     const sandbox = { sandbox_id: sandboxId, session_id: session.session_id, generation: session.generation }
     const isOurs = await insertSandbox(trx, {
@@ -142,7 +137,7 @@ async function claimGeneration(
       instance_id: deps.instanceId,
     })
     if (!isOurs) throw new ClaimedElsewhere(`Generation ${session.generation} has a sandbox already.`)
-    return mintSandboxKeys(deps, trx, { session, sandbox, userId })
+    return mintSandboxKeys(deps, trx, { session, sandbox, userId: await requireActing(trx, session) })
   })
 }
 

@@ -18,6 +18,7 @@ import {
   updateSession,
 } from '../store.ts'
 import { sandboxesOf } from '../../sandboxes/store.ts'
+import { goOnFor } from './acts-for.ts'
 import { endGeneration, revokeCredentials } from './end-generation.ts'
 
 type StopDeps = Pick<Deps, 'db' | 'sessions' | 'now' | 'config' | 'disk' | 'sandboxes'>
@@ -96,6 +97,7 @@ export async function startAgain(
     if (project !== null) await countAgentStart(trx, { ...session, settings: project.settings })
     await endGeneration(trx, session.session_id, { status: 'stopped', error: null, at: deps.now() })
     if (agentName !== undefined) await updateSession(trx, session.session_id, { agent_name: agentName })
+    await goOnFor(trx, session, caller)
     await beginGeneration(trx, session.session_id, caller.actor)
     await alongside(trx)
     return true
