@@ -167,7 +167,12 @@ export const usual: Answers = {
   ...modelAnswers,
   ...serverAnswers,
   listUserTokens: () => [aToken()],
-  listProjectTokens: () => [aToken({ token_id: ids.sandbox, name: 'ci', project_id: ids.project })],
+  listProjectTokens: () => [
+    {
+      ...aToken({ token_id: ids.sandbox, name: 'ci', project_id: ids.project }),
+      ...{ created_by: ids.user, created_by_name: 'Ada', is_member: true },
+    },
+  ],
   mintUserToken: ({ body }) => ({ ...aToken(), ...(body as object), secret_key: token }),
   mintProjectToken: ({ body }) => ({ ...aToken({ project_id: ids.project }), ...(body as object), secret_key: token }),
   updateProject: ({ body }) => aProject(body as Partial<Project>),

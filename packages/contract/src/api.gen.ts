@@ -3354,6 +3354,25 @@ export interface components {
             /** @description The name of the token that did it; null for a browser, or for the machine of the server. */
             token_name: string | null;
         };
+        ProjectToken: {
+            /** Format: uuid */
+            token_id: string;
+            name: string;
+            project_id: string | null;
+            session_id: string | null;
+            expires_at: string | null;
+            /** Format: date-time */
+            created_at: string;
+            last_used_at: string | null;
+            /**
+             * Format: uuid
+             * @description The user whose access the token has.
+             */
+            created_by: string;
+            created_by_name: string;
+            /** @description Whether that user is a member of the project's account. Otherwise every request with the token is refused. */
+            is_member: boolean;
+        };
         Token: {
             /** Format: uuid */
             token_id: string;
@@ -5342,6 +5361,7 @@ export type DashboardSession = components['schemas']['DashboardSession'];
 export type Invitation = components['schemas']['Invitation'];
 export type ReceivedInvitation = components['schemas']['ReceivedInvitation'];
 export type Notice = components['schemas']['Notice'];
+export type ProjectToken = components['schemas']['ProjectToken'];
 export type Token = components['schemas']['Token'];
 export type MintedToken = components['schemas']['MintedToken'];
 export type Project = components['schemas']['Project'];
@@ -6720,7 +6740,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Token"][];
+                    "application/json": components["schemas"]["ProjectToken"][];
                 };
             };
             default: components["responses"]["Internal"];

@@ -13,6 +13,19 @@ export const token = named('Token', {
 })
 export type Token = z.infer<typeof token>
 
+export const projectToken = named('ProjectToken', {
+  ...token.shape,
+  created_by: uuid.describe('The user whose access the token has.'),
+  created_by_name: z.string(),
+  is_member: z
+    .boolean()
+    .describe(
+      "Whether that user is a member of the project's account. Otherwise every request with the token is refused.",
+    ),
+})
+
+export type ProjectToken = z.infer<typeof projectToken>
+
 /** The only answer that ever holds `secret_key`. */
 export const mintedToken = token
   .omit({ last_used_at: true })
@@ -85,7 +98,7 @@ export const listProjectTokensRoute = route.get('project-write', '/v1/projects/:
   summary: 'List the tokens of a project',
   description: 'Never their values.',
   query: page,
-  reply: z.array(token),
+  reply: z.array(projectToken),
 })
 
 export const revokeProjectTokenRoute = route.delete('project-write', '/v1/projects/:projectId/cli-token/:tokenId', {

@@ -1,6 +1,7 @@
 import type { QueryKey, UseQueryOptions } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import type { Token } from '../pages/account/queries.ts'
+import type { ProjectToken } from '../pages/projects/queries.ts'
 import { Card, Empty, Notice, Row, rowFacts, Rows } from '../ui/layout.tsx'
 import { Command, Time } from '../ui/text.tsx'
 import { Input, Select, useFields } from '../ui/form.tsx'
@@ -27,8 +28,11 @@ interface Sending<Result, Given> {
   mutate: (given: Given, options?: { onSuccess: () => void }) => void
 }
 
-interface TokensOf<Key extends QueryKey> {
-  list: UseQueryOptions<Token[], Error, Token[], Key>
+/** What a list of project tokens adds. */
+type AnyToken = Token & Partial<ProjectToken>
+
+interface TokensOf<T extends AnyToken, Key extends QueryKey> {
+  list: UseQueryOptions<T[], Error, T[], Key>
   mint: Sending<{ secret_key: string }, { name: string; expires_at: string | null }>
   revoke: Sending<unknown, string>
   command: string
@@ -38,7 +42,14 @@ interface TokensOf<Key extends QueryKey> {
 }
 
 /** The tokens of a user or a project: create, show once, revoke. */
-export function Tokens<Key extends QueryKey>({ list, mint, revoke, command, refusal = null, session }: TokensOf<Key>) {
+export function Tokens<T extends AnyToken, Key extends QueryKey>({
+  list,
+  mint,
+  revoke,
+  command,
+  refusal = null,
+  session,
+}: TokensOf<T, Key>) {
   const { values, set, field } = useFields<{ name: string; days: Days }>({ name: '', days: '90' })
   const name = values.name.trim()
   return (
@@ -91,11 +102,17 @@ function TokenRow({
   revoke,
   refusal,
   session,
-}: { token: Token; session: ReactNode } & Required<Pick<TokensOf<never>, 'revoke' | 'refusal'>>) {
+}: { token: AnyToken; session: ReactNode } & Required<Pick<TokensOf<AnyToken, never>, 'revoke' | 'refusal'>>) {
   return (
     <Row>
       <span className="min-w-0 flex-1 lg:basis-40">
         <span className="font-medium">{token.name}</span>
+        {token.created_by_name !== undefined && (
+          <span className="block text-sm text-dim">
+            of {token.created_by_name}
+            {token.is_member === false && ', no longer a member: its requests are refused'}
+          </span>
+        )}
         {session !== null && <span className="block text-sm text-dim">used by {session}</span>}
       </span>
       <span className={rowFacts}>

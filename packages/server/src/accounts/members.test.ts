@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { randomUUID } from 'node:crypto'
-import type { Member } from '@svc/contract'
+import type { Member, ProjectToken } from '@svc/contract'
 import { makeTestApp, type TestApp, type TestReply } from '../testing.ts'
 
 let app: TestApp
@@ -32,6 +32,29 @@ describe('roles of members', () => {
     await remove(user_id)
     for (const left of [token, held])
       expect((await app.request('GET', `/v1/projects/${project.project_id}`, { token: left })).status).toBe(403)
+  })
+
+  test('the tokens of a removed member stay in the list of the project, marked', async () => {
+    const { user_id, token } = await app.makeUser('member')
+    const { project } = await app.managedProject()
+    const tokens = `/v1/projects/${project.project_id}/cli-token`
+    await app.request('POST', tokens, { token, body: { name: 'theirs' } })
+    await app.request('POST', tokens, { body: { name: 'ours' } })
+    const listed = async () =>
+      (await app.request<ProjectToken[]>('GET', tokens)).body.map(({ name, created_by, is_member }) => [
+        name,
+        created_by === user_id,
+        is_member,
+      ])
+    expect(await listed()).toEqual([
+      ['ours', false, true],
+      ['theirs', true, true],
+    ])
+    await remove(user_id)
+    expect(await listed()).toEqual([
+      ['ours', false, true],
+      ['theirs', true, false],
+    ])
   })
 
   test('only an owner can change the role of an owner', async () => {

@@ -11,7 +11,7 @@ import { handle, type Mounted, ok } from '../http/mount.ts'
 import { Page } from '../http/page.ts'
 import { approveCliLogin, redeemCliLogin } from './cli-login.ts'
 import { mintFor } from './mint.ts'
-import { listTokens, revokeToken } from './store.ts'
+import { listProjectTokens, listTokens, revokeToken } from './store.ts'
 
 export function tokenRoutes(deps: Deps): Mounted[] {
   return [
@@ -41,7 +41,7 @@ export function tokenRoutes(deps: Deps): Mounted[] {
       mint(deps, caller, project, { name: body?.name ?? 'cli', expires_at: body?.expires_at }),
     ),
     handle(contract.listProjectTokensRoute, async ({ caller, query, project }) => {
-      const { rows, next } = await listTokens(
+      const { rows, next } = await listProjectTokens(
         deps.db,
         { projectId: project.project_id, sessionId: boundSession(caller.actor) },
         query,

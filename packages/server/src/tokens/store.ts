@@ -34,15 +34,29 @@ export async function recordTokenUse(db: DbOrTransaction, tokenId: string, at: D
 type Owner = { userId: string } | { projectId: string; sessionId: string | null }
 
 function ofOwner(db: DbOrTransaction, owner: Owner) {
-  const query = db.selectFrom('tokens').where('revoked_at', 'is', null)
-  if ('userId' in owner) return query.where('user_id', '=', owner.userId).where('project_id', 'is', null)
-  const ofProject = query.where('project_id', '=', owner.projectId)
-  return owner.sessionId === null ? ofProject : ofProject.where('session_id', '=', owner.sessionId)
+  const query = db.selectFrom('tokens').where('tokens.revoked_at', 'is', null)
+  if ('userId' in owner) return query.where('tokens.user_id', '=', owner.userId).where('tokens.project_id', 'is', null)
+  const ofProject = query.where('tokens.project_id', '=', owner.projectId)
+  return owner.sessionId === null ? ofProject : ofProject.where('tokens.session_id', '=', owner.sessionId)
 }
 
 /** Valid tokens, newest first. A caller bound to a session sees only that session's tokens. */
 export function listTokens(db: DbOrTransaction, owner: Owner, page: PageQuery) {
   return readPage(ofOwner(db, owner).select(shown), ['created_at', 'token_id'], 'desc', page)
+}
+
+/** Also names the user of each, who may have left the account: their tokens are refused then. */
+export function listProjectTokens(db: DbOrTransaction, owner: Owner, page: PageQuery) {
+  const rows = ofOwner(db, owner)
+    .innerJoin('users', 'users.user_id', 'tokens.user_id')
+    .innerJoin('projects', 'projects.project_id', 'tokens.project_id')
+    .leftJoin('account_members as member', (join) =>
+      join.onRef('member.account_id', '=', 'projects.account_id').onRef('member.user_id', '=', 'tokens.user_id'),
+    )
+    .select(shown.map((column) => `tokens.${column}` as const))
+    .select(['users.user_id as created_by', 'users.name as created_by_name'])
+    .select(sql<boolean>`member.user_id is not null`.as('is_member'))
+  return readPage(rows, ['tokens.created_at', 'tokens.token_id'], 'desc', page)
 }
 
 /** Revokes a token of this owner and every token it minted. False when there is no valid one. */

@@ -33,6 +33,18 @@ test('tokens ls marks the token in use, and revoke asks before revoking it', asy
   expect(service.of('revokeUserToken').map(({ params }) => params.tokenId)).toEqual([ids.token, ids.cr])
 })
 
+test('tokens ls of a project names whose each token is, and who is no member', async () => {
+  const of = (name: string, is_member: boolean) => ({
+    ...aToken({ name: `ci of ${name}`, project_id: ids.project }),
+    ...{ created_by: ids.user, created_by_name: name, is_member },
+  })
+  await using service = startService({ listProjectTokens: () => [of('Ada', true), of('Carl', false)] })
+  const { stdout } = await svc(['tokens', 'ls', '--project', ids.project], { service })
+  expect(
+    stdout.split('\n').map((line) => line.split('\t').filter((_, column) => column === 2 || column === 7)),
+  ).toEqual([['ci of Ada', 'Ada'], ['ci of Carl', 'Carl (no member)'], []])
+})
+
 test('tokens revoke refuses an argument that matches no token or several', async () => {
   await using service = startService({ listUserTokens: () => [aToken(), aToken({ token_id: ids.token })] })
   expect((await svc(['tokens', 'revoke', 'laptop'], { service })).stderr).toContain('2 tokens match')

@@ -1,4 +1,4 @@
-import type { Token } from '@svc/sdk'
+import type { ProjectToken, Token } from '@svc/sdk'
 import { command, type Flag } from '../../arguments/command.ts'
 import { findOne, uuid } from '../../arguments/find-one.ts'
 import { quote } from '../../arguments/shell-word.ts'
@@ -21,7 +21,10 @@ async function projectOf(api: Client, named: string | undefined): Promise<string
   return named === undefined ? null : resolveProjectId(api, named)
 }
 
-export function allTokens(api: Client, projectId: string | null): Promise<Token[]> {
+/** What a list of project tokens adds. A server of an earlier version leaves it out. */
+type AnyToken = Token & Partial<ProjectToken>
+
+export function allTokens(api: Client, projectId: string | null): Promise<AnyToken[]> {
   return allPages((query) =>
     projectId === null
       ? api.page('/v1/accounts/tokens', { query })
@@ -55,13 +58,20 @@ export const ls = command({
       { title: 'NAME', of: (token) => token.name, shrink: true },
       ...(flags.project === undefined
         ? []
-        : [{ title: 'SESSION', of: ({ session_id: id }: (typeof tokens)[number]) => id?.slice(0, 8) ?? '' }]),
+        : [{ title: 'SESSION', of: ({ session_id: id }: AnyToken) => id?.slice(0, 8) ?? '' }]),
       { title: 'CREATED', of: (token) => out.time(token.created_at) },
       { title: 'USED', of: (token) => (token.last_used_at === null ? dim('never') : out.time(token.last_used_at)) },
       { title: 'EXPIRES', of: (token) => token.expires_at ?? dim('never') },
+      // The last, since scripts read columns by their number.
+      ...(flags.project === undefined ? [] : [{ title: 'OF', of: userOf }]),
     ])
   },
 })
+
+/** Tokens of a former member are refused. */
+function userOf({ created_by_name: name = '', is_member: isMember = true }: AnyToken): string {
+  return isMember ? name : `${name} (no member)`
+}
 
 const units: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 }
 

@@ -38,5 +38,7 @@ export const branches = (projectId: string) =>
 export const projectTokens = (projectId: string) =>
   read(['project', projectId, 'tokens'], '/v1/projects/{projectId}/cli-token', { path: { projectId }, query: all })
 
+export type ProjectToken = Reply<'/v1/projects/{projectId}/cli-token'>[number]
+
 export const deletion = (projectId: string) =>
   read(['projects', projectId, 'deletion'], '/v1/projects/{projectId}/deletion', { path: { projectId } })
