@@ -22,6 +22,8 @@ export interface Context {
   api: Client
   /** The project's id: `--project`, SVC_PROJECT_ID, the link file, then the remotes of the git repository. */
   projectId(): Promise<string>
+  /** The same; null when nothing here names one. */
+  findProject(): Promise<string | null>
   /** Whether a project is named or this folder is linked. */
   chosenProject(): Promise<boolean>
   /** The client of that project. */
@@ -54,7 +56,8 @@ export function createContext(io: Io, globals: Globals, filter: Filter | null = 
       return chooseHost({ flag: globals.host, env: io.env, link: needsLink ? await ctx.link() : null, config })
     }),
     api,
-    projectId: once(() => findProject(ctx)),
+    projectId: once(async () => (await ctx.findProject()) ?? Promise.reject(await noProject(ctx))),
+    findProject: once(() => findProject(ctx)),
     chosenProject: async () => Boolean(globals.project ?? io.env.SVC_PROJECT_ID) || (await ctx.link()) !== null,
     project: api.project(() => ctx.projectId()),
   }
@@ -108,26 +111,27 @@ function noToken(ctx: Context, host: ChosenHost, config: Config): Refusal {
   })
 }
 
-async function findProject(ctx: Context): Promise<string> {
-  const named = await projectNamed(ctx)
-  if (named.from !== 'name') return named.project
-  const { resolveProjectId } = await import('./commands/projects/find.ts')
-  return resolveProjectId(ctx.api, named.project)
+async function findProject(ctx: Context): Promise<string | null> {
+  const name = ctx.globals.project ?? ctx.io.env.SVC_PROJECT_ID
+  if (name) {
+    const { resolveProjectId } = await import('./commands/projects/find.ts')
+    return resolveProjectId(ctx.api, name)
+  }
+  const link = await ctx.link()
+  if (link !== null) return link.project_id
+  const { projectOfRemotes } = await import('./git/project-from-remote.ts')
+  return projectOfRemotes(ctx, await isSignedIn(ctx))
 }
 
-async function projectNamed(ctx: Context): Promise<{ project: string; from: 'name' | 'link' | 'remote' }> {
-  const name = ctx.globals.project ?? ctx.io.env.SVC_PROJECT_ID
-  if (name) return { project: name, from: 'name' }
-  const link = await ctx.link()
-  if (link !== null) return { project: link.project_id, from: 'link' }
-  const host = await ctx.host()
-  const signedIn = tokenFor(host, { env: ctx.io.env, config: await ctx.config() }) !== null
-  const { projectOfRemotes } = await import('./git/project-from-remote.ts')
-  const ofRemote = await projectOfRemotes(ctx, signedIn)
-  if (ofRemote !== null) return { project: ofRemote, from: 'remote' }
-  throw new Refusal('no_project', 'No project is chosen', {
+async function isSignedIn(ctx: Context): Promise<boolean> {
+  return tokenFor(await ctx.host(), { env: ctx.io.env, config: await ctx.config() }) !== null
+}
+
+async function noProject(ctx: Context): Promise<Refusal> {
+  const login = (await isSignedIn(ctx)) ? [] : ['svc login']
+  return new Refusal('no_project', 'No project is chosen', {
     hint: 'Link this folder to a project, or name one with --project.',
-    next: [...(signedIn ? [] : ['svc login']), 'svc projects link', 'svc projects ls', 'svc projects create'],
+    next: [...login, 'svc projects link', 'svc projects ls', 'svc projects create'],
   })
 }
 

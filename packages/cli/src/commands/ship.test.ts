@@ -91,6 +91,38 @@ describe('svc ship', () => {
     expect([nothing.code, nothing.problem().code]).toEqual([1, 'nothing_to_push'])
   })
 
+  test.each(['app', ids.project])('svc ship in a clone of the project %s ships to that project', async (named) => {
+    await using service = await shipService({ listProjects: () => [managed()] })
+    await using folder = await repository()
+    const first = await commit(folder.path, 'one')
+    const remote = `http://ada:secret@${new URL(service.url).host}/v1/projects/${named}/git`
+    await run(folder.path, 'remote', 'add', 'origin', remote)
+    const { code, stderr } = await svc(['ship'], { service, cwd: folder.path })
+    expect({ code, stderr }).toMatchObject({ code: 0 })
+    expect(service.of('createProject')).toEqual([])
+    expect(await tip(service.repository, 'refs/heads/main')).toBe(first)
+  })
+
+  test.each(['app', ids.project])(
+    'svc ship creates no other project in a clone of the lost project %s',
+    async (named) => {
+      await using service = await shipService({
+        listProjects: () => [],
+        getProject() {
+          throw new ServiceError('not_found', 'There is no such project.')
+        },
+      })
+      await using folder = await repository()
+      await commit(folder.path, 'one')
+      await run(folder.path, 'remote', 'add', 'origin', `${service.url}/v1/projects/${named}/git`)
+      expect((await svc(['ship', '--json'], { service, cwd: folder.path })).problem()).toMatchObject({
+        error: `The remote origin of this clone is the project ${named}, and you have no such project`,
+        code: 'not_found',
+      })
+      expect(service.of('createProject')).toEqual([])
+    },
+  )
+
   test('svc ship --no-merge leaves the change request open, and the next run continues it', async () => {
     let open: ReturnType<typeof aChangeRequest>[] = []
     await using service = await shipService({ listChangeRequests: () => ({ change_requests: open }) })
@@ -201,7 +233,7 @@ describe('svc ship', () => {
     const refused = async (env = {}) => (await svc(['ship', '--json'], { service, env, cwd })).problem()
     const next = ['git fetch --unshallow', 'svc ship']
     expect(await refused()).toMatchObject({ code: 'git_failed', next })
-    expect(service.received).toEqual([])
+    expect(service.of('createProject')).toEqual([])
     const env = { SVC_PROJECT_ID: ids.project }
     expect(await refused(env)).toMatchObject({ error: expect.stringContaining('an empty project'), next })
     // A project that has only an earlier commit.

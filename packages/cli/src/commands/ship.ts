@@ -1,11 +1,13 @@
 import type { ChangeRequest, Project } from '@svc/sdk'
 import { chosenAccountId } from './members/account.ts'
+import { ServiceError } from '@svc/contract/errors'
 import { basename } from 'node:path'
 import { command } from '../arguments/command.ts'
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
 import { branchesThere, fetchBranch, type Gateway, gatewayOf, repositoryHere, says } from '../git/gateway.ts'
 import { currentBranch, git } from '../git/git.ts'
+import { noProjectOf, remoteNaming } from '../git/project-from-remote.ts'
 import { bold, green } from '../terminal/output.ts'
 import { changeRequestsOfHead } from './cr/find.ts'
 import { mergeChangeRequest, printMerge } from './cr/merge.ts'
@@ -135,14 +137,12 @@ async function requireSha1(top: string, env: Context['io']['env']): Promise<void
   })
 }
 
-/** The named or linked project; otherwise creates a managed one and links it before the push. */
+/** The named or linked project, or that of the clone; otherwise creates a managed one and links it before the push. */
 async function projectHere(
   ctx: Context,
   { top, branch, isShallow }: Local,
 ): Promise<{ its: ProjectClient; project: Project; isNew: boolean }> {
-  if (ctx.globals.project !== undefined || ctx.io.env.SVC_PROJECT_ID || (await ctx.link()) !== null) {
-    return { its: ctx.project, project: await ctx.project.get(''), isNew: false }
-  }
+  if ((await ctx.findProject()) !== null) return { its: ctx.project, project: await existing(ctx), isNew: false }
   if (isShallow) throw shallow()
   const name = basename(top).trim().slice(0, 100) || 'project'
   const account_id = await chosenAccountId(ctx)
@@ -150,6 +150,16 @@ async function projectHere(
   const path = await linkFolder(ctx, project, top)
   ctx.out.progress('Created the project ', bold(project.slug), `, linked by ${path}`)
   return { its: ctx.api.project(project.project_id), project, isNew: true }
+}
+
+async function existing(ctx: Context): Promise<Project> {
+  try {
+    return await ctx.project.get('')
+  } catch (error) {
+    const isGone = error instanceof ServiceError && (error.code === 'not_found' || error.code === 'forbidden')
+    const remote = isGone && !(await ctx.chosenProject()) ? await remoteNaming(ctx, await ctx.projectId()) : null
+    throw remote === null ? error : noProjectOf(remote, error)
+  }
 }
 
 interface Place {

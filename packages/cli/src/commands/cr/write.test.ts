@@ -296,6 +296,32 @@ describe('the project of a clone', () => {
     expect(service.of('listProjects')).toEqual([])
   })
 
+  test.each([
+    'http://HOST/v1/projects/app/git',
+    'http://HOST/v1/projects/app/git/',
+    'http://ada:secret@HOST/v1/projects/app/git',
+    'http://secret@HOST/v1/projects/ID/git',
+    'http://localhost:PORT/v1/projects/app/git',
+    'https://svc.example.com/v1/projects/app/git',
+  ])("finds the project by the service's git URL %s", async (form) => {
+    const git_url = `https://svc.example.com/v1/projects/${ids.project}/git`
+    await using service = startService({ listProjects: () => [other, aProject({ git_url })] })
+    const { host, port } = new URL(service.url)
+    await using folder = await clone(form.replace('HOST', host).replace('PORT', port).replace('ID', ids.project))
+    const { code, stderr } = await svc(['cr', 'ls'], { service, cwd: folder.path })
+    expect({ code, stderr }).toMatchObject({ code: 0 })
+    expect(service.of('listChangeRequests')[0]!.params.projectId).toBe(ids.project)
+  })
+
+  test('refuses a remote of the service whose project it does not find, and shows no password of its URL', async () => {
+    await using service = startService({ listProjects: () => [other] })
+    await using folder = await clone(`http://ada:secret@${new URL(service.url).host}/v1/projects/gone/git`)
+    const { code, stderr } = await svc(['cr', 'ls'], { service, cwd: folder.path })
+    expect([code, stderr]).toEqual([1, expect.stringContaining('The remote origin of this clone is the project gone')])
+    expect(stderr).toContain(`git remote set-url origin ${service.url}/v1/projects/<id>/git`)
+    expect(stderr).not.toContain('secret')
+  })
+
   test('guesses no project when none or several match, and -R names one', async () => {
     await using folder = await clone('https://git.example.com/team/app.git')
     await using none = startService({ listProjects: () => [other] })
