@@ -863,7 +863,7 @@ export interface paths {
         put?: never;
         /**
          * Create a project
-         * @description With `repo_url`, from an existing git repository; without it, with a new repository that this server hosts. The server reads the repository first: `repository_refused` contains the answer of the host.
+         * @description With `repo_url`, from an existing git repository; without it, with a new repository that this server hosts. Members, admins and owners of the account may; viewers may not. The server reads the repository first: `repository_refused` contains the answer of the host.
          */
         post: operations["createProject"];
         delete?: never;

@@ -110,7 +110,7 @@ export const createProjectRoute = route.post('user', '/v1/projects', {
   name: 'createProject',
   summary: 'Create a project',
   description:
-    'With `repo_url`, from an existing git repository; without it, with a new repository that this server hosts. The server reads the repository first: `repository_refused` contains the answer of the host.',
+    'With `repo_url`, from an existing git repository; without it, with a new repository that this server hosts. Members, admins and owners of the account may; viewers may not. The server reads the repository first: `repository_refused` contains the answer of the host.',
   errors: [
     ...repositoryErrors,
     'reserved_name',

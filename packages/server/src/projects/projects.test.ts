@@ -88,6 +88,15 @@ describe('managed projects', () => {
     expect((await create({ git_token: 'x' })).status).toBe(400)
   })
 
+  test('a member creates a project, and only an admin or owner deletes it', async () => {
+    const { token } = await app.makeUser('member')
+    const made = await app.request<Project>('POST', '/v1/projects', { token, body: { name: 'of a member' } })
+    expect(made.status).toBe(201)
+    const path = `/v1/projects/${made.body.project_id}`
+    expect((await app.request('DELETE', path, { token })).status).toBe(403)
+    expect((await app.request('DELETE', path, { token: (await app.makeUser('admin')).token })).status).toBe(200)
+  })
+
   test('a purge removes the folder of the repository', async () => {
     const before = await footprint()
     const { body } = await create({})
