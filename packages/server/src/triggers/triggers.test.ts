@@ -87,6 +87,21 @@ describe('triggers of the default branch', () => {
     expect((await app.request('POST', merge, { token })).body.code).toBe('agent_merge_forbidden')
   })
 
+  test('fires in the name of the member who merged it, and of the first owner once they left', async () => {
+    await app.manifest(cronTrigger('inherited', '0 3 * * *', 'enabled = false'))
+    const { user_id: member, token } = await app.makeUser('member')
+    expect((await app.request('POST', app.of('inherited', 'enable'), { token })).body.merged).toBeTrue()
+    await app.look()
+    const firedFor = async (at: string) => {
+      app.clock.now = Date.parse(at)
+      await fireDueTriggers(app.deps, signal)
+      return (await sessionsOf('inherited')).map(({ created_by }) => created_by)
+    }
+    expect(await firedFor('2026-03-02T03:00:02Z')).toEqual([member])
+    await app.request('DELETE', `/v1/accounts/${app.owner.account_id}/members/${member}`)
+    expect(await firedFor('2026-03-03T03:00:02Z')).toEqual([app.owner.user_id, member])
+  })
+
   test('never fires for a time before it appeared, was changed or was enabled', async () => {
     await app.manifest(cronTrigger('late', '0 12 * * *'))
     await fireDueTriggers(app.deps, signal)
