@@ -30,6 +30,17 @@ export async function recordAudit(db: DbOrTransaction, caller: Caller, event: Au
   await db.insertInto('audit_events').values(auditRow(caller, event)).execute()
 }
 
+/** Below the limit of PostgreSQL for the parameters of a statement. */
+const rowsAtOnce = 1000
+
+/** The same for several changes of one request. */
+export async function recordAudits(db: DbOrTransaction, caller: Caller, events: AuditEvent[]): Promise<void> {
+  for (let at = 0; at < events.length; at += rowsAtOnce) {
+    const rows = events.slice(at, at + rowsAtOnce).map((event) => auditRow(caller, event))
+    await db.insertInto('audit_events').values(rows).execute()
+  }
+}
+
 /** Whether the act is recorded already, by an earlier try of it. */
 export async function isAudited(
   db: DbOrTransaction,

@@ -54,6 +54,13 @@ async function workTree(token: string, options: { project?: Project; branch?: st
   return dir
 }
 
+interface Audited {
+  action: string
+  object_id: string
+  before: { head_sha: string } | null
+  after: { head_sha: string } | null
+}
+
 let serial = 0
 async function commitIn(dir: string): Promise<string> {
   const name = `file-${++serial}.txt`
@@ -143,15 +150,51 @@ describe('git for a user', () => {
     expect(read).toBeGreaterThan(bytes)
   }, 180_000)
 
-  test('rewrites and deletes their own branches', async () => {
-    const dir = await workTree(app.ownerToken)
-    await git(dir, 'push', 'origin', 'HEAD:refs/heads/rewritten')
-    await git(dir, 'commit', '--amend', '-m', 'rewritten')
-    expect((await git(dir, 'push', 'origin', 'HEAD:refs/heads/rewritten')).ok).toBeFalse()
-    expect((await git(dir, 'push', '--force', 'origin', 'HEAD:refs/heads/rewritten')).ok).toBeTrue()
-    expect((await git(dir, 'push', 'origin', ':refs/heads/rewritten')).ok).toBeTrue()
-    expect(await tip('rewritten')).toBeNull()
-  })
+  const audited = async (projectId: string) => {
+    const path = `/v1/accounts/${app.project.account_id}/audit?project_id=${projectId}&action=`
+    const [branches, tags] = [
+      await app.request<Audited[]>('GET', `${path}branch`),
+      await app.request<Audited[]>('GET', `${path}tag`),
+    ]
+    return [...branches.body, ...tags.body].map(({ action, object_id, before, after, ...who }) => {
+      expect(who).toMatchObject({ actor_kind: 'user', actor_user_id: app.owner.user_id, token_id: expect.any(String) })
+      return [action, object_id, before?.head_sha, after?.head_sha]
+    })
+  }
+
+  test.each(['managed', 'external'] as const)(
+    'audits what a push takes from a branch or tag of a %s project, which brings it back',
+    async (kind) => {
+      const { project } = await (kind === 'managed' ? app.managedProject() : app.externalProject())
+      const dir = await workTree(app.ownerToken, { project })
+      const push = (...args: string[]) => git(dir, 'push', 'origin', ...args)
+      const head = async () => (await git(dir, 'rev-parse', 'HEAD')).said.trim()
+      const first = await head()
+      expect((await push('HEAD:refs/heads/lost', 'HEAD:refs/heads/other', 'HEAD:refs/tags/v1')).ok).toBeTrue()
+      const second = await commitIn(dir)
+      expect((await push('HEAD:refs/heads/lost')).ok).toBeTrue()
+      expect(await audited(project.project_id)).toEqual([])
+      await git(dir, 'commit', '--amend', '-m', 'rewritten')
+      const third = await head()
+      expect((await push('HEAD:refs/heads/lost')).ok).toBeFalse()
+      expect(
+        (await push('--force', 'HEAD:refs/heads/lost', 'HEAD:refs/heads/other', 'HEAD:refs/tags/v1')).ok,
+      ).toBeTrue()
+      expect((await push(':refs/heads/lost', ':refs/heads/other', ':refs/tags/v1')).ok).toBeTrue()
+      expect(await audited(project.project_id)).toEqual([
+        ['branch.delete', 'other', third, undefined],
+        ['branch.delete', 'lost', third, undefined],
+        ['branch.force_push', 'lost', second, third],
+        ['tag.delete', 'v1', third, undefined],
+        ['tag.force_push', 'v1', first, third],
+      ])
+      // In a clone that never had it.
+      const other = await workTree(app.ownerToken, { project })
+      expect(await git(other, 'fetch', 'origin', second)).toMatchObject({ ok: true })
+      expect(await git(other, 'push', 'origin', `${second}:refs/heads/lost`)).toMatchObject({ ok: true })
+      expect((await git(dir, 'ls-remote', 'origin', 'lost')).said).toContain(second)
+    },
+  )
 
   test.each([[[]], [['--force']], [['--atomic']]] as string[][][])(
     'refuses a push to the default branch (%j) and says how work gets there',

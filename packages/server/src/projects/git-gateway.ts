@@ -12,7 +12,8 @@ import {
   type Repository,
   serveGateway,
 } from '@svc/git'
-import { type Actor, boundSession } from '../auth/actor.ts'
+import { recordAudits } from '../audit/record.ts'
+import { type Actor, boundSession, type Caller } from '../auth/actor.ts'
 import { allow, type AuthorizedProject, notFound, refuseByPath } from '../auth/allow.ts'
 import {
   actorOfSandboxCredential,
@@ -20,12 +21,14 @@ import {
   projectOfReadCredential,
   unauthenticated,
 } from '../auth/credentials.ts'
+import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import type { App } from '../http/mount.ts'
 import { orDisconnected, replyError } from '../http/reply-error.ts'
-import type { AppContext } from '../http/request-info.ts'
+import { type AppContext, clientAddress } from '../http/request-info.ts'
 import { acknowledge, recordMissing } from './acknowledge.ts'
-import { requireHome } from './home-store.ts'
+import { eventsOfPush } from './audit-push.ts'
+import { writeAtHome } from './home-store.ts'
 import { pushQuota, requireFit } from './quotas.ts'
 import { requestPoll } from './poll-store.ts'
 import { openRepository } from './repository.ts'
@@ -85,7 +88,7 @@ async function serve(deps: Deps, c: AppContext, path: keyof typeof services, par
           'failed to request a poll after a push; a later poll finds its branches',
         ),
       ),
-    ...acknowledging(deps, project, repository),
+    ...acknowledging(deps, { actor, requestId: c.get('requestId'), address: clientAddress(c) }, project, repository),
     ...(quota === null ? {} : { quota }),
     ...(actor.kind === 'user' ? { allowForce: true, allowDelete: true } : {}),
   })
@@ -95,14 +98,23 @@ async function serve(deps: Deps, c: AppContext, path: keyof typeof services, par
  * The copy on another server gets the objects before a branch moves, so a push that it does not get changes nothing. A
  * server that was paused while its project moved must not report a push as accepted: the new home does not have it.
  */
-function acknowledging(deps: Deps, project: AuthorizedProject, repository: Repository) {
-  if (repository.remote !== null) return { acknowledge: () => refusalOf(requireHome(deps, project)) }
+function acknowledging(deps: Deps, caller: Caller, project: AuthorizedProject, repository: Repository) {
+  /** In the transaction that acknowledges the push. Only users may take a commit away from a branch. */
+  const auditing = async (updates: RefUpdate[]) => {
+    const events = caller.actor.kind === 'user' ? await eventsOfPush(deps, { project, repository }, updates) : []
+    return (db: DbOrTransaction) => recordAudits(db, caller, events)
+  }
+  if (repository.remote !== null)
+    return {
+      acknowledge: async (updates: RefUpdate[]) => refusalOf(writeAtHome(deps, project, await auditing(updates))),
+    }
   const whileWaiting = (say: (line: string) => void) => (reason: string) =>
     say(`Waiting for the copy of this project on another server: ${reason}`)
-  const acknowledged = (updates: RefUpdate[], say: (line: string) => void) => {
+  const acknowledged = async (updates: RefUpdate[], say: (line: string) => void) => {
     const refs = updates.map(({ ref, oldSha }) => ({ ref, old: isZero(oldSha) ? null : oldSha }))
     const onWait = whileWaiting(say)
-    return refusalOf(acknowledge(deps, { project, store: repository, refs, onWait }, async () => {}))
+    const write = await auditing(updates)
+    return refusalOf(acknowledge(deps, { project, store: repository, refs, onWait }, write))
   }
   if (deps.home === null) return { acknowledge: acknowledged }
   return {
