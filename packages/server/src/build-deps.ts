@@ -27,7 +27,7 @@ import { withKeyCleanup } from './redaction/forgetting-driver.ts'
 import { Metrics } from './metrics/metrics.ts'
 import { watchedKeyring } from './redaction/watched-keyring.ts'
 import type { StartupHooks } from './startup/banner.ts'
-import { keepDatabase, refuseLackingDatabaseUrl, refuseOtherDatabase } from './startup/other-database.ts'
+import { keepDatabase, refuseLackingDatabase, refuseOtherDatabase } from './startup/other-database.ts'
 import { makeRunDir } from './startup/run-dir.ts'
 import { chooseDriver } from './startup/choose-driver.ts'
 import { readPressure } from './sandboxes/pressure.ts'
@@ -66,7 +66,7 @@ export async function buildDeps(
   { log, redaction, tracing = noTracing, folderId, makeDriver }: Start,
 ): Promise<Built> {
   refuseUnfinishedRestore(config)
-  refuseLackingDatabaseUrl(config)
+  refuseLackingDatabase(config)
   const embedded = await startEmbedded(config, log)
   const url = config.databaseUrl ?? embedded?.connectionString ?? ''
   let database: Database | null = null

@@ -10,7 +10,7 @@ import { keptServerName } from '../fleet/server-name.ts'
 import { recordedServers, type RecordedServer } from '../fleet/store.ts'
 import type { makeLog } from '../log.ts'
 import { lockStoppedData, readFolderId } from '../startup/folder-lock.ts'
-import { refuseCommandWithoutDatabaseUrl, refuseReachedDatabase, requireDatabaseOf } from '../startup/other-database.ts'
+import { refuseCommandWithoutDatabase, refuseReachedDatabase, requireDatabaseOf } from '../startup/other-database.ts'
 import { StartupError } from '../startup/startup-error.ts'
 import { refuseUnfinishedRestore } from './restore-mark.ts'
 
@@ -54,7 +54,7 @@ export async function reachData(config: Config, log: ReturnType<typeof makeLog>)
 export async function findData(config: Config, log: ReturnType<typeof makeLog>): Promise<ReachedDatabase | null> {
   refuseUnfinishedRestore(config)
   const reached = await reachDatabase(config, { log, lock: () => lockStoppedData(config.dataDir) })
-  if (reached === null) refuseCommandWithoutDatabaseUrl(config)
+  if (reached === null) refuseCommandWithoutDatabase(config)
   else await refuseReachedDatabase(config, reached)
   return reached
 }

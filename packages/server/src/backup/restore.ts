@@ -15,7 +15,7 @@ import { keyId } from '../keyring/cipher.ts'
 import { unwrapRootKey } from '../keyring/keyring.ts'
 import { keptMasterKeys, MasterKeyError, readMasterKey } from '../keyring/master-key.ts'
 import { lockDataFolder } from '../startup/folder-lock.ts'
-import { markOtherDatabase, otherDatabaseName } from '../startup/other-database.ts'
+import { markOtherDatabase, markOwnDatabase, otherDatabaseName, ownDatabaseName } from '../startup/other-database.ts'
 import { makeDataDir } from '../startup/run-dir.ts'
 import { StartupError } from '../startup/startup-error.ts'
 import { listBackups } from './catalog.ts'
@@ -70,8 +70,9 @@ export async function restore(
     const database = await restoreDatabase(config, { opened: first, others: rest, moveId }, onProgress).catch(
       async (error: Error) => Promise.reject(await damageOr(error, first.place, tableFiles)),
     )
-    if (config.databaseUrl !== null)
-      markOtherDatabase(dataDir, { installationId: manifest.installation_id, address: database.database })
+    const known = { installationId: manifest.installation_id, address: database.database }
+    if (config.databaseUrl === null) markOwnDatabase(dataDir, known)
+    else markOtherDatabase(dataDir, known)
     await unmarkRestore(dataDir)
     const { backup_id, created_at, tables } = manifest
     return {
@@ -134,7 +135,7 @@ async function verify({ place, manifest, repositories }: Part, onProgress: OnPro
   }
 }
 
-const madeByRestore = ['repositories', 'mirrors', 'postgres', 'postgres-programs', otherDatabaseName]
+const madeByRestore = ['repositories', 'mirrors', 'postgres', 'postgres-programs', otherDatabaseName, ownDatabaseName]
 /** A file system has `lost+found` for its own repair. */
 const besideData = ['lost+found', 'server.lock', 'restore-unfinished', 'log', 'run', 'run-folder']
 

@@ -6,7 +6,7 @@ import { pingDatabase } from '../db/pool.ts'
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { hasRestoreMark } from '../backup/restore-mark.ts'
-import { lacksMarkedDatabase } from '../startup/other-database.ts'
+import { hasDataOfBefore, lackingDatabase } from '../startup/other-database.ts'
 import { version } from '../version.ts'
 import { examineBackups, examineDeletions, examineHold } from './examine-data.ts'
 import { examineDatabase, examineQueues, examineTables } from './examine-database.ts'
@@ -73,16 +73,10 @@ async function withoutDatabase(
         'Run svc self-host restore again, which begins anew.',
       ),
     ]
-  const isUnnamed = lacksMarkedDatabase(config)
-  if (failure === null && !isUnnamed) return []
+  const lacking = lackingDatabase(config) ?? (hasDataOfBefore(config) ? unnamed : null)
+  if (failure === null && lacking === null) return []
   return [
-    isUnnamed
-      ? missing(
-          'database',
-          'DATABASE_URL is not set, and the server of this data folder uses a PostgreSQL of yours',
-          'Set it as for the server, and run this again.',
-        )
-      : await downFinding(config, failure),
+    lacking === null ? await downFinding(config, failure) : missing('database', asClause(lacking.says), lacking.mend),
     weak(
       'not examined',
       'connections, clock, queues, the model, git hosts, other servers, repositories, and whether the master key fits',
@@ -90,6 +84,13 @@ async function withoutDatabase(
     ),
   ]
 }
+
+const unnamed = {
+  says: 'The server of this data folder uses a PostgreSQL of yours, and DATABASE_URL is not set.',
+  mend: 'Set it as for the server, and run this again.',
+}
+
+const asClause = (sentence: string) => sentence.charAt(0).toLowerCase() + sentence.slice(1).replace(/\.$/, '')
 
 async function downFinding(
   { databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataDir'>,

@@ -18,6 +18,7 @@ import { saveAll } from '../sessions/lifecycle/save-all.ts'
 import { getSessionById } from '../sessions/store.ts'
 import { makeDrivers } from './choose-driver.ts'
 import { lacksDatabaseUrl, lockDataFolder } from './folder-lock.ts'
+import { lackingDatabase } from './other-database.ts'
 import { makeDataDir, tidyRunDir } from './run-dir.ts'
 import { runningSandboxes } from './server-info.ts'
 import { StartupError } from './startup-error.ts'
@@ -62,6 +63,8 @@ export async function endSandboxes(config: Config, more: string[] = []): Promise
 
 /** With another database the sandboxes of its sessions would look unused, and end without their work. */
 function requireItsDatabase(config: Config): void {
+  const lacking = lackingDatabase(config)
+  if (lacking !== null) throw new StartupError(`${lacking.says} ${lacking.mend} Nothing was ended.`)
   if (!lacksDatabaseUrl(config)) return
   throw new StartupError(
     `The server of the data folder ${config.dataDir} uses a PostgreSQL of yours, and DATABASE_URL is not set. Set it as for the server, and repeat the command. Nothing was ended.`,

@@ -20,7 +20,7 @@ import { staleSeconds } from '../db/live-instance.ts'
 import { DiskWatch } from '../storage/disk-watch.ts'
 import { version } from '../version.ts'
 import { chooseDriver, findRuntime } from './choose-driver.ts'
-import { refuseCommandWithoutDatabaseUrl } from './other-database.ts'
+import { refuseCommandWithoutDatabase } from './other-database.ts'
 import { makeRunDir } from './run-dir.ts'
 import { StartupError, startupLine } from './startup-error.ts'
 
@@ -58,7 +58,7 @@ async function examineDatabase({ databaseUrl, dataDir }: Config): Promise<{ url:
   const folder = join(dataDir, 'postgres')
   const major = await dataMajor(folder)
   if (major === null) {
-    refuseCommandWithoutDatabaseUrl({ databaseUrl, dataDir })
+    refuseCommandWithoutDatabase({ databaseUrl, dataDir })
     throw new StartupError(`There is no database in ${dataDir}.`)
   }
   // The programs of the running server may be another version than those that come with this program.

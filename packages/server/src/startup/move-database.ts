@@ -19,7 +19,7 @@ import { dayOf, readMove, writeMove } from '../db/move/state.ts'
 import { isDatabaseUnavailable } from '../db/unavailable.ts'
 import { startIn } from './embedded-end.ts'
 import { lockDataFolder } from './folder-lock.ts'
-import { keepMovedDatabase, refuseCommandWithoutDatabaseUrl, refuseDataOfBefore } from './other-database.ts'
+import { keepMovedDatabase, refuseCommandWithoutDatabase, refuseDataOfBefore } from './other-database.ts'
 import { makeDataDir } from './run-dir.ts'
 import { StartupError } from './startup-error.ts'
 
@@ -74,7 +74,7 @@ async function openSource({ databaseUrl, dataDir }: Config, to: string): Promise
       `DATABASE_URL is not set, so the data are in the embedded database already. Set it to the address from which they should move. Nothing was changed.`,
     )
   if ((await dataMajor(folder)) === null) {
-    refuseCommandWithoutDatabaseUrl({ databaseUrl, dataDir })
+    refuseCommandWithoutDatabase({ databaseUrl, dataDir })
     throw new StartupError(
       `There is no database in ${dataDir}. Set SVC_DATA_DIR to the data folder of the server, or DATABASE_URL to its PostgreSQL. Nothing was changed.`,
     )

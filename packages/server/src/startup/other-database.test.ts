@@ -199,9 +199,65 @@ test('a folder with an embedded database starts on no other data, and not on its
   }
 }, 300_000)
 
+test('a server whose embedded database is gone is not started, nor read, and says where it was', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'svc-other-'))
+  const configOf = (folder: string) =>
+    parseConfig({
+      ...{ HOME: dir, SVC_DATA_DIR: join(dir, folder), SVC_MASTER_KEY_FILE: join(dir, 'master.key') },
+      SVC_SANDBOX_DRIVER: 'none',
+    })
+  const to = { place: join(dir, 'backups'), keyFile: null, keep: null }
+  try {
+    const { token } = await fillWithServer('', dir)
+    const config = configOf('data')
+    const { dataDir } = config
+    await backUp(config, to, () => {})
+    await restore(
+      configOf('restored'),
+      { places: [to.place], backupId: null, keyFiles: [], acceptLoss: false },
+      () => {},
+    )
+    await rename(join(dataDir, 'postgres'), join(dir, 'away'))
+    const before = (await readdir(dataDir)).toSorted()
+    const gone = `The embedded database of the data folder ${dataDir} is gone: it was in ${join(dataDir, 'postgres')}. Put the folder back`
+    expect(await tryStart(dir, '', token)).toContain(gone)
+    await expect(check(config, () => {})).rejects.toThrow(gone)
+    await expect(backUp(config, to, () => {})).rejects.toThrow('svc self-host restore')
+    await expect(endSandboxes(config)).rejects.toThrow(gone)
+    const findings = (await examineService({ config, db: null })).flatMap((group) => group.findings)
+    expect(findings.find(({ name }) => name === 'database')).toMatchObject({
+      says: expect.stringContaining(`the embedded database of the data folder ${dataDir} is gone`),
+      mend: expect.stringContaining('restore a backup into an empty folder'),
+    })
+    // As of an earlier version.
+    await rename(join(dataDir, 'database-here'), join(dir, 'database-here'))
+    expect(await tryStart(dir, '', token)).toContain('If that server uses a PostgreSQL of yours, set DATABASE_URL')
+    await rename(join(dir, 'database-here'), join(dataDir, 'database-here'))
+    expect((await readdir(dataDir)).toSorted()).toEqual(before)
+    await rename(join(dir, 'away'), join(dataDir, 'postgres'))
+    expect(await tryStart(dir, '', token)).toBeNull()
+
+    // One that was restored and never started.
+    const restored = { SVC_DATA_DIR: join(dir, 'restored') }
+    await rm(join(dir, 'restored/postgres'), { recursive: true })
+    expect(await tryStart(dir, '', token, restored)).toContain(
+      `The embedded database of the data folder ${join(dir, 'restored')} is gone`,
+    )
+    await rm(join(dir, 'restored/database-here'))
+    expect(await tryStart(dir, '', token, restored)).toContain('its embedded database is gone')
+  } finally {
+    await rm(dir, { recursive: true, force: true })
+  }
+}, 300_000)
+
 /** Resolves with the line of a refusal. Null: it started, and was ended. */
-async function tryStart(dir: string, databaseUrl: string, token: string): Promise<string | null> {
-  const { child, url, errors } = await bootServer({ dir, databaseUrl, token }, () => {})
+async function tryStart(
+  dir: string,
+  databaseUrl: string,
+  token: string,
+  env: Record<string, string> = {},
+): Promise<string | null> {
+  const { child, url, errors } = await bootServer({ dir, databaseUrl, token, env }, () => {})
   child.kill('SIGTERM')
   await child.exited
   return url === null ? await errors() : null

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import type { Config } from '../config.ts'
@@ -7,8 +7,8 @@ import { type Move, readMove } from '../db/move/state.ts'
 import type { ReachedDatabase } from '../db/embedded/reach.ts'
 import { handledElsewhere } from '../deadline.ts'
 import { keptServerName } from '../fleet/server-name.ts'
-import { storedProjects } from '../projects/mirrors/stored-repositories.ts'
-import { lacksDatabaseUrl, readFolderId } from './folder-lock.ts'
+import { projectOfFolder, storedProjects } from '../projects/mirrors/stored-repositories.ts'
+import { readFolderId } from './folder-lock.ts'
 import { StartupError } from './startup-error.ts'
 
 type Folder = Pick<Config, 'databaseUrl' | 'dataDir'>
@@ -17,7 +17,7 @@ type Folder = Pick<Config, 'databaseUrl' | 'dataDir'>
 export const otherDatabaseName = 'database-elsewhere'
 
 /** The same for the embedded database, since its id is not known without a start of it. At most one of the two files is there. */
-const ownDatabaseName = 'database-here'
+export const ownDatabaseName = 'database-here'
 
 const markOf = (dataDir: string) => join(dataDir, otherDatabaseName)
 const hasMark = (dataDir: string) => existsSync(markOf(dataDir))
@@ -36,7 +36,8 @@ export function markOtherDatabase(dataDir: string, { installationId, address }: 
   rmSync(join(dataDir, ownDatabaseName), { force: true })
 }
 
-function markOwnDatabase(dataDir: string, { installationId }: Pick<KnownDatabase, 'installationId'>): void {
+/** Left by a restore into the embedded database, and by each server that uses it. */
+export function markOwnDatabase(dataDir: string, { installationId }: Pick<KnownDatabase, 'installationId'>): void {
   writeIfOther(
     join(dataDir, ownDatabaseName),
     `The embedded database has the data of this folder.\n${installationId}\n`,
@@ -66,35 +67,58 @@ function hasUsedDatabase(dataDir: string): boolean {
   return keptServerName(dataDir) !== null || hasMark(dataDir)
 }
 
-/**
- * Whether the server of the data folder uses a PostgreSQL that these settings do not name. A server keeps its name in the
- * folder once it has reached its database, so a first start that failed before may be repeated with either.
- */
-export function lacksKnownDatabase(config: Folder): boolean {
-  return hasUsedDatabase(config.dataDir) && lacksDatabaseUrl(config)
+interface Lacking {
+  says: string
+  mend: string
 }
 
 /**
- * Without its database, a server would begin anew in a folder with the repositories of another one.
+ * Whether these settings name no database, and the folder has data of one that is not there. A server keeps its name in
+ * the folder once it has reached its database, so a first start that failed before may be repeated with either.
  */
-export function refuseLackingDatabaseUrl(config: Folder): void {
-  if (!lacksKnownDatabase(config)) return
+export function lackingDatabase({ databaseUrl, dataDir }: Folder): Lacking | null {
+  if (databaseUrl !== null || hasOwnDatabase(dataDir)) return null
+  const folder = join(dataDir, 'postgres')
+  if (hasMark(dataDir))
+    return {
+      says: `The server of the data folder ${dataDir} uses a PostgreSQL of yours, and DATABASE_URL is not set.`,
+      mend: 'Set it as for that server.',
+    }
+  const lost = `Put the folder back where it was moved, or mount its disk. If it is lost, restore a backup into an empty folder (svc self-host restore), and keep ${dataDir}: its repositories have what was pushed since.`
+  if (existsSync(join(dataDir, ownDatabaseName)))
+    return { says: `The embedded database of the data folder ${dataDir} is gone: it was in ${folder}.`, mend: lost }
+  if (keptServerName(dataDir) === null && !hasRepositories(dataDir)) return null
+  return {
+    says: `The data folder ${dataDir} has data of a server and not its database: there is none in ${folder}, and DATABASE_URL is not set.`,
+    mend: `If that server uses a PostgreSQL of yours, set DATABASE_URL as for it. Otherwise, its embedded database is gone. ${lost}`,
+  }
+}
+
+/** As a restore leaves them before the first start. */
+function hasRepositories(dataDir: string): boolean {
+  const folder = join(dataDir, 'repositories')
+  return existsSync(folder) && readdirSync(folder).some((name) => projectOfFolder(name) !== null)
+}
+
+/** Without its database, a server would begin anew in a folder with the repositories of another one. */
+export function refuseLackingDatabase(config: Folder): void {
+  const lacking = lackingDatabase(config)
+  if (lacking === null) return
   throw new StartupError(
-    `The server of the data folder ${config.dataDir} uses a PostgreSQL of yours, and DATABASE_URL is not set. Set it as for that server. To begin anew, set SVC_DATA_DIR to an empty folder. Nothing was changed.`,
+    `${lacking.says} ${lacking.mend} To begin anew, set SVC_DATA_DIR to an empty folder. Nothing was changed.`,
   )
 }
 
 /** For a command that needs the database and found none in the data folder. */
-export function refuseCommandWithoutDatabaseUrl(config: Folder): void {
-  if (!lacksKnownDatabase(config)) return
-  throw new StartupError(
-    `The server of the data folder ${config.dataDir} uses a PostgreSQL of yours, and DATABASE_URL is not set. Set it as for that server, and run the command again. Nothing was changed.`,
-  )
+export function refuseCommandWithoutDatabase(config: Folder): void {
+  const lacking = lackingDatabase(config)
+  if (lacking === null) return
+  throw new StartupError(`${lacking.says} ${lacking.mend} Then run the command again. Nothing was changed.`)
 }
 
-/** The same with an embedded database of before. For the doctor, which does not start it. */
-export function lacksMarkedDatabase(config: Folder): boolean {
-  return lacksKnownDatabase(config) || (config.databaseUrl === null && hasMark(config.dataDir))
+/** Whether there is an embedded database, which has only the data of before. For the doctor, which does not start it. */
+export function hasDataOfBefore({ databaseUrl, dataDir }: Folder): boolean {
+  return databaseUrl === null && hasOwnDatabase(dataDir) && hasMark(dataDir)
 }
 
 /**

@@ -10,10 +10,12 @@ export async function storedRepositories(
 ) {
   const parent = join(config.dataDir, folder)
   const names = await readdir(parent).catch(orIfAbsent<string[]>([]))
-  return names.map((name) => ({
-    dir: join(parent, name),
-    projectId: /^([0-9a-f-]{36})\.git$/.exec(name)?.[1] ?? null,
-  }))
+  return names.map((name) => ({ dir: join(parent, name), projectId: projectOfFolder(name) }))
+}
+
+/** Null for a folder that is no repository. */
+export function projectOfFolder(name: string): string | null {
+  return /^([0-9a-f-]{36})\.git$/.exec(name)?.[1] ?? null
 }
 
 /** The projects among them. */
