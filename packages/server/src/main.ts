@@ -32,7 +32,8 @@ import { previewIngress } from './sessions/edge/preview.ts'
 import { terminalIngress } from './sessions/edge/terminal.ts'
 import { commands, withoutConfig } from './startup/commands.ts'
 import { lockDataFolder } from './startup/folder-lock.ts'
-import { makeDataDir, tidyRunDir } from './startup/run-dir.ts'
+import { Relay } from './startup/relay.ts'
+import { makeDataDir, remakeRunDir, tidyRunDir } from './startup/run-dir.ts'
 import { serverInfoOf } from './startup/server-info.ts'
 import { Shutdown } from './startup/shutdown.ts'
 import { startupLine } from './startup/startup-error.ts'
@@ -99,7 +100,8 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
   // A second server fails here, before it touches data.
   const folder = await orClose(lockFolder(config.dataDir), listener)
   if (config.port === 0) config.publicUrl = config.publicUrl.replace(/:0$/, `:${port}`)
-  const relay = new Listener({ fromSandbox: true, network: config.network, onFailed: logFailed(log) })
+  const ofRelay = { fromSandbox: true, network: config.network, onFailed: logFailed(log) }
+  const relay = new Relay({ make: () => new Listener(ofRelay), log })
   const parts = { log, redaction, tracing, folderId: folder.folderId, makeDriver: hooks.makeDriver }
   const built = await orClose(shutdown.wait('the start', buildDeps(config, parts)), listener)
   const { deps } = built
@@ -124,7 +126,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     }
     const isHeld = deps.hold.held !== null
     if (!isHeld) await takeOver()
-    await relay.onSocket(deps.relaySocket)
+    await relay.onSocket(deps.relaySocket, () => remakeRunDir(config, built.runDir))
     const app = buildApp(deps)
     const forwarder = deps.peerTls === null ? null : makeForwarder(deps, deps.peerTls)
     relay.answerWith((request, env) => app.fetch(request, env), [], forwarder)

@@ -75,7 +75,7 @@ export async function lockStoppedData(dataDir: string): Promise<FolderLock> {
     const server = `The server of the data folder ${dataDir}${holder} runs, and its`
     if (used?.kind !== 'embedded')
       return `${server} database is not the one in that folder. Set DATABASE_URL for this command as for that server. If the server starts or stops right now, wait until it has. Nothing was changed.`
-    return `${server} embedded database does not: ${used.problem ?? 'it starts just now'}. The server starts it again by itself. Run this again once svc self-host status shows the database without a problem. Nothing was changed.`
+    return `${server} embedded database does not: ${used.problem ?? 'it starts just now, or again because its socket was removed'}. The server starts it again by itself. Run this again once svc self-host status shows the database without a problem. Nothing was changed.`
   })
 }
 

@@ -35,6 +35,12 @@ export async function makeRunDir(config: Pick<Config, 'dataDir' | 'runtimeDir'>)
   return made
 }
 
+/** After someone removed it below the running server. It keeps its path, which sandboxes have. */
+export async function remakeRunDir({ dataDir }: Pick<Config, 'dataDir'>, runDir: string): Promise<void> {
+  await makeOwn(runDir)
+  if (runDir !== join(dataDir, 'run')) await claim(runDir, dataDir)
+}
+
 /** Binds the run folder to the data folder. False when it belongs to another one. An earlier version bound none. */
 async function claim(runDir: string, dataDir: string): Promise<boolean> {
   const { dev, ino } = await stat(dataDir, { bigint: true })

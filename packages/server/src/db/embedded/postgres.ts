@@ -17,7 +17,7 @@ const readyMsMax = 120_000
 const stopMsMax = 6_000
 /** The kernel's limit on a socket's path, which includes the name PostgreSQL gives it. */
 const socketPathBytesMax = 107
-const socketName = '.s.PGSQL.5432'
+export const socketName = '.s.PGSQL.5432'
 
 /** Small memory, full durability: fsync, full pages and synchronous commits keep their defaults. */
 const settings = {

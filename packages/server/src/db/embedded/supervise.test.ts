@@ -1,9 +1,10 @@
 import { afterAll, expect, test } from 'bun:test'
-import { mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, readlink, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import { until } from '../../testing-until.ts'
 import { superviseEmbeddedPostgres } from './supervise.ts'
 
 const root = await mkdtemp(join(tmpdir(), 'svc-kept-'))
@@ -63,4 +64,28 @@ test('restarts a killed PostgreSQL at the same address with all committed data, 
     await delay(20)
   }
   expect(await query(kept.connectionString, 'select 1').catch((error: Error) => error)).toBeInstanceOf(Error)
+}, 120_000)
+
+test('restarts a PostgreSQL whose socket was removed, at the same address', async () => {
+  const said: string[] = []
+  const note = (_: object, message: string) => void said.push(message)
+  const log = { info: note, debug: () => {}, error: note }
+  const kept = await superviseEmbeddedPostgres({ dataDir: join(root, 'cleaned'), log })
+  try {
+    const socketDir = new URL(kept.connectionString).searchParams.get('host')!
+    await rm(socketDir, { recursive: true })
+    await until('it answers again', () =>
+      query(kept.connectionString, 'select 1').then(
+        () => true,
+        () => false,
+      ),
+    )
+    expect((await stat(socketDir)).mode & 0o777).toBe(0o700)
+    expect(said.filter((message) => message.includes('restart'))).toEqual([
+      'the socket of PostgreSQL was removed, as by a cleanup of temporary files; restarting',
+      'PostgreSQL restarted',
+    ])
+  } finally {
+    await kept.stop()
+  }
 }, 120_000)

@@ -1,9 +1,13 @@
 /** Supervises the embedded PostgreSQL while its server runs: one that ended by itself, such as out of memory, is restarted. */
+import { access } from 'node:fs/promises'
+import { join } from 'node:path'
 import { pause } from '../../pause.ts'
-import { type EmbeddedOptions, type EmbeddedPostgres, startEmbeddedPostgres } from './postgres.ts'
+import { type EmbeddedOptions, type EmbeddedPostgres, socketName, startEmbeddedPostgres } from './postgres.ts'
 
 const pauseMsMin = 50
 const pauseMsMax = 5_000
+/** Between two looks for the socket. */
+const lookMs = 5_000
 
 export interface SupervisedPostgres {
   /** The same across restarts, so broken connections reconnect to it. */
@@ -36,10 +40,12 @@ export async function superviseEmbeddedPostgres(
 
   const keeping = (async () => {
     for (;;) {
-      await current.exited
+      const end = await endOf(current, stopping.signal)
       if (stopping.signal.aborted) return
-      log.error({ dataDir: options.dataDir }, 'PostgreSQL ended unexpectedly; restarting')
-      // If only its supervising shell has died, PostgreSQL still runs and nothing would end it.
+      if (end === 'unreachable')
+        log.error({ socketDir }, 'the socket of PostgreSQL was removed, as by a cleanup of temporary files; restarting')
+      else log.error({ dataDir: options.dataDir }, 'PostgreSQL ended unexpectedly; restarting')
+      // It may run still: without its socket, or if only its supervising shell has died.
       await current.stop()
       const again = await startAgain()
       if (again === null) return
@@ -59,3 +65,27 @@ export async function superviseEmbeddedPostgres(
     },
   }
 }
+
+/** PostgreSQL makes its socket only at its start. Without it, connections stay and no new one gets in. */
+async function endOf(
+  { exited, socketDir }: EmbeddedPostgres,
+  stopping: AbortSignal,
+): Promise<'ended' | 'unreachable' | 'stopping'> {
+  const over = new AbortController()
+  const signal = AbortSignal.any([stopping, over.signal])
+  const unreachable = async () => {
+    while (!signal.aborted && (await exists(join(socketDir, socketName)))) await pause(lookMs, signal)
+    return signal.aborted ? ('stopping' as const) : ('unreachable' as const)
+  }
+  try {
+    return await Promise.race([exited.then(() => 'ended' as const), unreachable()])
+  } finally {
+    over.abort()
+  }
+}
+
+const exists = (path: string) =>
+  access(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => error.code !== 'ENOENT',
+  )
