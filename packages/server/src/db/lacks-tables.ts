@@ -9,3 +9,6 @@ export function lacksTables(error: unknown): boolean {
 }
 
 export const lacksTablesText = 'The database does not have the tables of this server: it is empty, or another one'
+
+export const lacksTablesMend =
+  'Set DATABASE_URL to the database that has the data, and start again; if they are lost, restore a backup into an empty folder (svc self-host restore)'

@@ -23,7 +23,7 @@ export function leaveReadOnly(pool: pg.Pool): void {
 
 /** Without a listener, a connection that breaks during a query would end the process: the pool listens to idle ones only. */
 export function watchConnections(pool: pg.Pool): void {
-  pool.on('connect', (client) => void client.on('error', (error) => void lost.add(error)))
+  pool.on('connect', (client) => void client.on('error', noteLost))
   // A connection that breaks while it is made emits no event.
   const connect = pool.connect.bind(pool)
   const watched = (done?: Parameters<typeof connect>[0]) => {
@@ -32,6 +32,14 @@ export function watchConnections(pool: pg.Pool): void {
   }
   pool.connect = watched as typeof pool.connect
 }
+
+/** The listener of a connection outside the pools. Its queries fail with the same error. */
+export function noteLost(error: Error): void {
+  lost.add(error)
+}
+
+/** Whether a connection was lost, as opposed to one that was refused. */
+export const isConnectionLost = (error: unknown) => error instanceof Error && lost.has(error)
 
 function noted<T>(error: T): T {
   if (error instanceof Error && connectionCodes.has(String((error as { code?: unknown }).code))) lost.add(error)

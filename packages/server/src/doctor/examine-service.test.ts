@@ -117,6 +117,28 @@ test('the data of a server with a PostgreSQL of its own need its address', async
   await rm(config.dataDir, { recursive: true })
 })
 
+test('a stopped embedded database without all of its parts is named', async () => {
+  const config = { ...app.deps.config, databaseUrl: null, dataDir: await mkdtemp(join(tmpdir(), 'svc-doctor-')) }
+  const folder = join(config.dataDir, 'postgres')
+  const examined = async () => findingsIn(await examineService({ config, db: null })).get('database database')
+  for (const name of [
+    'PG_VERSION',
+    'base/1/PG_VERSION',
+    'global/pg_control',
+    'pg_xact/0000',
+    'pg_wal/000000010000000000000001',
+  ])
+    await Bun.write(join(folder, name), '18\n')
+  expect(await examined()).toBeUndefined()
+  await rm(join(folder, 'pg_wal/000000010000000000000001'))
+  await rm(join(folder, 'pg_xact'), { recursive: true })
+  expect(await examined()).toMatchObject({
+    ...{ state: 'missing', says: `${folder} lacks pg_xact, pg_wal` },
+    mend: expect.stringContaining('restore a backup into an empty folder'),
+  })
+  await rm(config.dataDir, { recursive: true })
+})
+
 test('tables of a newer svc are named, on which no server of this program starts', async () => {
   await sql`insert into schema_migrations (version, name, svc_version) values (9999, 'later', '9.0.0')`.execute(
     app.deps.db,

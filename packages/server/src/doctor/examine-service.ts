@@ -1,12 +1,15 @@
 /** The doctor's findings about a server without its sandboxes. Its page and its command share them. */
+import { join } from 'node:path'
 import type { ExaminedGroup } from '@svc/contract'
 import { type Finding, good, missing, weak } from '@svc/sandbox'
-import { lacksSpace } from '../db/embedded/why-down.ts'
+import { lostFilesCure } from '../db/embedded/error.ts'
+import { lacksSpace, lostParts } from '../db/embedded/why-down.ts'
+import { lacksTables, lacksTablesMend, lacksTablesText } from '../db/lacks-tables.ts'
 import { pingDatabase } from '../db/pool.ts'
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { hasRestoreMark } from '../backup/restore-mark.ts'
-import { hasDataOfBefore, lackingDatabase } from '../startup/other-database.ts'
+import { hasDataOfBefore, hasUsedDatabase, lackingDatabase } from '../startup/other-database.ts'
 import { version } from '../version.ts'
 import { examineBackups, examineDeletions, examineHold } from './examine-data.ts'
 import { examineDatabase, examineQueues, examineTables } from './examine-database.ts'
@@ -15,6 +18,8 @@ import { examineGit } from './examine-git.ts'
 import { examineKey } from './examine-key.ts'
 import { examineCopies, examineFleet, examineRepositories } from './examine-servers.ts'
 import { examineCertificate, examineHosts, examineModel } from './examine-reach.ts'
+
+type Folder = Pick<Config, 'databaseUrl' | 'dataDir'>
 
 /** `db` is null where no database answers. */
 export async function examineService({
@@ -52,19 +57,16 @@ function examineSettings({ warnings }: Config): Finding | null {
 }
 
 /** Every part that needs the database would repeat it. Null: it answers. */
-async function whyUnreachable(db: Deps['db']): Promise<string | null> {
+async function whyUnreachable(db: Deps['db']): Promise<Error | null> {
   try {
     await pingDatabase(db)
     return null
   } catch (error) {
-    return (error as Error).message
+    return error as Error
   }
 }
 
-async function withoutDatabase(
-  config: Pick<Config, 'databaseUrl' | 'dataDir'>,
-  failure: string | null,
-): Promise<Finding[]> {
+async function withoutDatabase(config: Folder, failure: Error | null): Promise<Finding[]> {
   if (hasRestoreMark(config.dataDir))
     return [
       missing(
@@ -74,9 +76,11 @@ async function withoutDatabase(
       ),
     ]
   const lacking = lackingDatabase(config) ?? (hasDataOfBefore(config) ? unnamed : null)
-  if (failure === null && lacking === null) return []
+  const found =
+    lacking === null ? await downFinding(config, failure) : missing('database', asClause(lacking.says), lacking.mend)
+  if (found === null) return []
   return [
-    lacking === null ? await downFinding(config, failure) : missing('database', asClause(lacking.says), lacking.mend),
+    found,
     weak(
       'not examined',
       'connections, clock, queues, the model, git hosts, other servers, repositories, and whether the master key fits',
@@ -92,11 +96,13 @@ const unnamed = {
 
 const asClause = (sentence: string) => sentence.charAt(0).toLowerCase() + sentence.slice(1).replace(/\.$/, '')
 
-async function downFinding(
-  { databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataDir'>,
-  failure: string | null,
-): Promise<Finding> {
-  const says = `cannot be used: ${failure}`
+async function downFinding(config: Folder, failure: Error | null): Promise<Finding | null> {
+  const { databaseUrl, dataDir } = config
+  // Without a failure, a database of the operator has no tables, and the embedded one does not run.
+  if (databaseUrl !== null && (failure === null ? hasUsedDatabase(dataDir) : lacksTables(failure)))
+    return missing('database', asClause(lacksTablesText), `${lacksTablesMend}.`)
+  if (failure === null) return databaseUrl === null ? stoppedFinding(dataDir) : null
+  const says = `cannot be used: ${failure.message}`
   if (databaseUrl !== null)
     return missing(
       'database',
@@ -106,7 +112,7 @@ async function downFinding(
   return (await lacksSpace(dataDir))
     ? missing(
         'database',
-        `the embedded PostgreSQL cannot run, because its disk is full (${failure})`,
+        `the embedded PostgreSQL cannot run, because its disk is full (${failure.message})`,
         'Free space: see disk above. The server starts it again by itself, and refuses requests until then.',
       )
     : missing(
@@ -114,6 +120,13 @@ async function downFinding(
         `the embedded PostgreSQL ${says}`,
         'The server starts it again by itself, and refuses requests until then. If it stays so: svc self-host logs',
       )
+}
+
+/** The doctor does not start it, so it sees only whether its parts are there. */
+async function stoppedFinding(dataDir: string): Promise<Finding | null> {
+  const folder = join(dataDir, 'postgres')
+  const lost = await lostParts(folder)
+  return lost.length === 0 ? null : missing('database', `${folder} lacks ${lost.join(', ')}`, `${lostFilesCure}.`)
 }
 
 type Found = Finding | Finding[] | null

@@ -63,7 +63,7 @@ function ownInstallation(dataDir: string): string | null {
   return existsSync(path) ? (/\n([0-9a-f-]{36})\n/.exec(readFileSync(path, 'utf8'))?.[1] ?? null) : null
 }
 
-function hasUsedDatabase(dataDir: string): boolean {
+export function hasUsedDatabase(dataDir: string): boolean {
   return keptServerName(dataDir) !== null || hasMark(dataDir)
 }
 

@@ -4,7 +4,15 @@ import { request } from 'node:http'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import pg from 'pg'
-import { ownerSocketName, type ServerInfo, serverInfoPath } from '@svc/contract/daemon/owner-socket'
+import {
+  type DoctorReport,
+  examinePath,
+  ownerSocketName,
+  type ServerInfo,
+  serverInfoPath,
+} from '@svc/contract/daemon/owner-socket'
+import { parseConfig } from '../config.ts'
+import { examineService } from '../doctor/examine-service.ts'
 import { withClient } from '../db/testing-cluster.ts'
 import { bootServer, makeTestServers } from './testing-server.ts'
 
@@ -45,12 +53,14 @@ async function makeWay(databaseUrl: string) {
   return { url, close, open: () => listen(own), beSilent: (silent: boolean) => (isSilent = silent) }
 }
 
-function infoOf(dataDir: string): Promise<ServerInfo> {
+const infoOf = (dataDir: string) => askSocket<ServerInfo>(dataDir, serverInfoPath)
+
+function askSocket<Answer>(dataDir: string, path: string): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const sent = request({ socketPath: join(dataDir, ownerSocketName), path: serverInfoPath }, (answer) => {
+    const sent = request({ socketPath: join(dataDir, ownerSocketName), path }, (answer) => {
       let text = ''
       answer.on('data', (chunk: Buffer) => (text += chunk.toString()))
-      answer.on('end', () => resolve(JSON.parse(text) as ServerInfo))
+      answer.on('end', () => resolve(JSON.parse(text) as Answer))
     })
     sent.on('error', reject)
     sent.end()
@@ -129,10 +139,21 @@ test('says that the database was emptied, here and to users, and that a backup b
         where pid <> pg_backend_pid() and datname = current_database()`)
     })
     const says = 'The database does not have the tables of this server: it is empty, or another one.'
-    const { database } = await infoOf(join(servers.dir, 'data'))
-    expect(database?.problem).toBe(
-      `${says} Set DATABASE_URL to the database that has the data, and start again; if they are lost, restore a backup into an empty folder (svc self-host restore)`,
-    )
+    const mend =
+      'Set DATABASE_URL to the database that has the data, and start again; if they are lost, restore a backup into an empty folder (svc self-host restore)'
+    const dataDir = join(servers.dir, 'data')
+    const { database } = await infoOf(dataDir)
+    expect(database?.problem).toBe(`${says} ${mend}`)
+    const doctor = await askSocket<DoctorReport>(dataDir, examinePath)
+    const settings = { DATABASE_URL: servers.databaseUrl, SVC_DATA_DIR: dataDir, SVC_SANDBOX_DRIVER: 'none' }
+    const stopped = await examineService({ config: parseConfig(settings), db: null })
+    for (const { findings } of [doctor.groups, stopped].map((groups) =>
+      groups.find(({ name }) => name === 'database')!,
+    ))
+      expect(findings[0]).toMatchObject({
+        says: expect.stringContaining('it is empty, or another one'),
+        mend: `${mend}.`,
+      })
     const answer = await fetch(`${url}/v1/projects`, { headers: { authorization: `Bearer ${servers.token}` } })
     expect([answer.status, ((await answer.json()) as { error: string }).error]).toEqual([503, says])
   } finally {

@@ -4,7 +4,7 @@ import pg from 'pg'
 import { adoptableSandboxes as ofApps } from '../apps/store.ts'
 import { isUuid } from '../auth/allow.ts'
 import { adoptableSandboxes as ofChecks } from '../checks/store.ts'
-import { lacksTables, lacksTablesText } from '../db/lacks-tables.ts'
+import { lacksTables, lacksTablesMend, lacksTablesText } from '../db/lacks-tables.ts'
 import { knownVersion } from '../db/migrate.ts'
 import { addressOf } from '../db/move/connect.ts'
 import { lacksSpace } from '../db/embedded/why-down.ts'
@@ -43,12 +43,9 @@ async function databaseState({ db, log }: InfoDeps): Promise<Pick<DatabaseInfo, 
     return await withDeadline(asked, databaseMs, late)
   } catch (error) {
     log.warn({ err: error }, 'the database does not answer')
-    return { problem: lacksTables(error) ? `${lacksTablesText}. ${lostRemedy}` : (error as Error).message }
+    return { problem: lacksTables(error) ? `${lacksTablesText}. ${lacksTablesMend}` : (error as Error).message }
   }
 }
-
-const lostRemedy =
-  'Set DATABASE_URL to the database that has the data, and start again; if they are lost, restore a backup into an empty folder (svc self-host restore)'
 
 /** Without its database the server can still be found and stopped. */
 async function serverInfo(deps: InfoDeps, database: DatabaseInfo): Promise<ServerInfo> {

@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer, type Server } from 'node:net'
+import { connect, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { TLSSocket } from 'node:tls'
 import { makeCertificate } from '@svc/git/testing'
 import { migrate } from '../db/migrate.ts'
+import { connect as connectTo } from '../db/move/connect.ts'
+import { createTestDatabase } from '../db/testing-cluster.ts'
 import { startupLine } from './startup-error.ts'
 
 test('a database that does not answer during the start is one line for the operator', () => {
@@ -14,6 +16,34 @@ test('a database that does not answer during the start is one line for the opera
     'The database does not answer: timeout exceeded when trying to connect. Start again when it does.',
   )
   expect(startupLine(new Error('a bug'), null)).toBeNull()
+})
+
+test('a connection of a command that breaks is named as the database is', async () => {
+  const database = await createTestDatabase({ name: 'empty', prepare: async () => {} })
+  const url = new URL(database.url)
+  const host = url.searchParams.get('host') ?? url.hostname
+  const near: Socket[] = []
+  const way = createServer((socket) => {
+    const far = host.startsWith('/') ? connect(`${host}/.s.PGSQL.5432`) : connect(Number(url.port || 5432), host)
+    near.push(socket.on('error', () => far.destroy()))
+    socket
+      .pipe(far)
+      .on('error', () => socket.destroy())
+      .pipe(socket)
+  })
+  await new Promise<void>((done) => way.listen(join(dir, '.s.PGSQL.5432'), done))
+  url.searchParams.set('host', dir)
+  try {
+    const end = await connectTo(url.href)
+    near[0]!.destroy()
+    // It is written before the end of the connection is read.
+    const error = await end.client.query('select 1').catch((caught: unknown) => caught)
+    expect(startupLine(error, null)).toMatch(/^The connection to the database broke \(write E\w+\): PostgreSQL ended/)
+    await end.close()
+  } finally {
+    way.close()
+    await database.drop()
+  }
 })
 
 test.if(process.getuid?.() === 0)(

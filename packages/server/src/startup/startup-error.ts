@@ -3,7 +3,7 @@ import { MasterKeyError } from '../keyring/master-key.ts'
 import { ConfigError } from '../config.ts'
 import { EmbeddedPostgresError } from '../db/embedded/postgres.ts'
 import { diskFullCode } from '../db/embedded/error.ts'
-import { isDatabaseUnavailable } from '../db/unavailable.ts'
+import { isConnectionLost, isDatabaseUnavailable } from '../db/unavailable.ts'
 import { MigrationError, NewerDatabaseError } from '../db/migrate.ts'
 import { MovedDatabaseError } from '../db/move/state.ts'
 import { foreignFileHint } from './foreign-file.ts'
@@ -47,6 +47,8 @@ export function startupLine(
   const { path } = error as { path?: string }
   if (code === 'ENOENT' && path !== undefined && namesOf(config?.databaseUrl ?? null).includes(path))
     return `The file ${path}, which DATABASE_URL names, does not exist.`
+  if ((code === 'EPIPE' || code === 'ECONNRESET') && isConnectionLost(error))
+    return `The connection to the database broke (${(error as Error).message}): PostgreSQL ended, or the network did. Run this again when the database answers.`
   if (isDatabaseUnavailable(error))
     return `The database does not answer: ${(error as Error).message}. Start again when it does.`
   return null

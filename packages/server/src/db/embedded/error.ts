@@ -39,9 +39,23 @@ export function explainOutput(output: string, dir: string): EmbeddedPostgresErro
   if (/lock file "\S+" already exists|is another postmaster/.test(output)) return inUse(dir, null)
   if (/Permission denied|Read-only file system|Operation not permitted/.test(output)) return notWritable(dir)
   const lines = output.split('\n').filter((line) => line.trim() !== '')
-  const telling = lines.findLast((line) => /FATAL|PANIC|error:/.test(line)) ?? lines.at(-1) ?? 'it wrote no message'
-  return new EmbeddedPostgresError('failed', `PostgreSQL did not start in ${dir}: ${telling.trim()}`)
+  const telling =
+    lines.findLast((line) => line.includes('PANIC')) ??
+    lines.findLast((line) => /FATAL|error:/.test(line) && !refusesConnection.test(line)) ??
+    lines.at(-1) ??
+    'it wrote no message'
+  const cure = isOfLostFiles.test(telling) ? `. ${lostFilesCure}` : ''
+  return new EmbeddedPostgresError('failed', `PostgreSQL did not start in ${dir}: ${telling.trim()}${cure}`)
 }
+
+/** To our own connections, which ask whether it has started: it may write this after the reason why it ends. */
+const refusesConnection = /FATAL: +the database system is /
+
+/** PostgreSQL writes PANIC for a log of changes that lacks its last checkpoint. */
+const isOfLostFiles = /PANIC|FATAL: .*(?:does not exist|No such file or directory|could not open directory)/
+
+export const lostFilesCure =
+  'Files of the database are lost or damaged. Put them back, or restore a backup into an empty folder (svc self-host restore)'
 
 export function inUse(dir: string, pid: number | null): EmbeddedPostgresError {
   const who = pid === null ? 'another server' : `another server (its PostgreSQL is process ${pid})`

@@ -116,6 +116,21 @@ test('refuses a data folder in use without disturbing its server', async () => {
   await first.stop()
 }, 120_000)
 
+test('a start without the log of changes says so, and that a backup helps', async () => {
+  const dataDir = join(root, 'lost/postgres')
+  await (await start(dataDir)).stop()
+  const logDir = join(dataDir, 'pg_wal')
+  for (const name of await readdir(logDir)) await rm(join(logDir, name), { recursive: true })
+  for (let tries = 0; tries < 3; tries++)
+    expect((await refusal(start(dataDir))).message).toMatch(
+      /PANIC: .*checkpoint record.*\. Files of the database are lost or damaged\. .* restore a backup/,
+    )
+  await rm(logDir, { recursive: true })
+  expect((await refusal(start(dataDir))).message).toMatch(
+    /FATAL: .*"pg_wal" does not exist\. Files of the database are lost/,
+  )
+}, 120_000)
+
 test('finds the database of a running server from its folder, and not from a copy of the folder', async () => {
   const dataDir = join(root, 'found/postgres')
   const copy = join(root, 'found-copy/postgres')

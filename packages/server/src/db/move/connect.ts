@@ -2,6 +2,7 @@
 import pg from 'pg'
 import { StartupError } from '../../startup/startup-error.ts'
 import { moverName } from '../migrate.ts'
+import { noteLost } from '../unavailable.ts'
 import { valueFormat } from '../value-format.ts'
 
 const connectMsMax = 20_000
@@ -32,8 +33,8 @@ export interface End {
 export async function connect(url: string, name?: string): Promise<End> {
   const client = makeClient(url)
   const address = name ?? addressOf(client)
-  // Every query that is open or follows fails with the same error; without a listener it would end the process.
-  client.on('error', reportedByQueries)
+  // Every query that is open fails with the same error; without a listener it would end the process.
+  client.on('error', noteLost)
   try {
     await client.connect()
     await client.query(settings)
