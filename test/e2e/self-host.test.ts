@@ -60,6 +60,8 @@ test('svc self-host sets settings, starts, refuses a second start, shows status 
   expect(logs.stdout).toContain(`Data         ${join(home, '.local/share/svc')}`)
   expect(logs.stdout).toContain(`Master key   ${join(home, '.config/svc/master.key')}`)
   expect((await svc('self-host', 'logs', 'nonsense')).code).toBe(2)
+  const none = await svc('self-host', 'logs', 'postgres')
+  expect(none).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('SVC_LOG_LEVEL=debug') })
   expect((await stat(join(home, '.local/share/svc/log/server.log'))).mode & 0o077).toBe(0)
 
   const stopped = await svc('self-host', 'stop')

@@ -34,7 +34,11 @@ export const logs = command({
     let at = Math.max(0, found.size - tailBytes)
     const first = await readFrom(path, at)
     const before = at === 0 && first.lines.length < linesShown ? await linesBefore(path) : []
-    show(ctx, [...before, ...first.lines].slice(-linesShown), service)
+    const shown = show(ctx, [...before, ...first.lines].slice(-linesShown), service)
+    if (shown === 0 && service === 'postgres')
+      ctx.out.note(
+        'No message of PostgreSQL among the last lines. Except for a crash, they have the level debug: run svc self-host env set SVC_LOG_LEVEL=debug, start the server again, and look here.',
+      )
     at = first.end
     while (flags.follow) {
       await ctx.io.sleep(lookEveryMs)
@@ -67,12 +71,16 @@ async function readFrom(path: string, at: number): Promise<{ lines: string[]; en
   }
 }
 
-function show({ out }: Context, lines: readonly string[], service: string | undefined): void {
+/** Returns how many of the lines it printed. */
+function show({ out }: Context, lines: readonly string[], service: string | undefined): number {
+  let shown = 0
   for (const line of lines) {
     const entry = parseLine(line)
     if (service === 'postgres' && entry?.from !== 'postgres') continue
     if (service === 'server' && entry?.from === 'postgres') continue
     if (out.json) out.documentLine(entry ?? { msg: line })
     else out.line(out.terminal && entry !== null ? readable(entry) : line)
+    shown++
   }
+  return shown
 }
