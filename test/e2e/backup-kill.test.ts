@@ -157,6 +157,55 @@ test('a project that is purged during a backup is left out by the restore, which
   })
 })
 
+test('a backup has a repository whose branches are deleted and moved while it runs, as it then is', async () => {
+  const { project_id } = await server.json<{ project_id: string }>(['projects', 'create', '--name', 'busy'])
+  await makeFirstCommit(server, project_id)
+  const [busy, store] = [join(dir, 'busy'), join(server.env.SVC_DATA_DIR!, 'repositories', `${project_id}.git`)]
+  await git(dir, 'clone', '--quiet', gatewayOf(server, { project_id }), busy)
+  const commit = async (branch: string, text: string) => {
+    await git(busy, 'checkout', '--quiet', '-B', branch)
+    await git(busy, 'commit', '--quiet', '--allow-empty', '-m', text)
+    await git(busy, 'push', '--quiet', '--force', 'origin', branch)
+  }
+  const refs = (folder: string) => git(folder, 'for-each-ref', '--format=%(objectname) %(refname)', 'refs/heads')
+  await document(selfHost(['backup', backups, '--json']))
+  for (const [round, to] of [backups, join(dir, 'another-place')].entries()) {
+    for (const branch of ['gone', 'moved']) await commit(branch, `${branch} ${round}`)
+    await git(store, 'repack', '-d', '--quiet')
+    // It stays while its parent goes.
+    await git(
+      store,
+      'update-ref',
+      'refs/heads/moved',
+      await git(store, 'commit-tree', '-m', 'top', '-p', 'moved', 'moved^{tree}'),
+    )
+    const lost = await git(store, 'rev-parse', 'gone')
+    const reached = join(dir, 'reached')
+    const input = { place: to, keyFile: null, keep: null }
+    const running = fromSource(`backup.after_tables=pause:${reached}`, '--backup', input, server.env)
+    await until('the tables to be stored', () => existsSync(reached))
+    await git(busy, 'push', '--quiet', 'origin', ':gone', '+origin/main:moved')
+    // As the server reclaims the space of branches.
+    await git(store, 'repack', '-a', '-d', '--quiet')
+    expect(await git(store, 'cat-file', '--batch-check', '--batch-all-objects')).not.toContain(lost)
+    await rm(reached)
+    expect(await running.exited).toBe(0)
+
+    const place = await placeFor(`busy-${round}`)
+    await document(selfHost(['restore', to, '--json'], place))
+    expect(await document(selfHost(['check', '--json'], place))).toMatchObject({ repositories: 2, disagreements: [] })
+    const restored = join(place.SVC_DATA_DIR!, 'repositories', `${project_id}.git`)
+    expect([await refs(restored), (await refs(restored)).includes('gone')]).toEqual([await refs(store), false])
+
+    // A branch that names a lost commit is damage.
+    await Bun.write(join(store, 'refs/heads/gone'), `${lost}\n`)
+    const { code, stdout } = await selfHost(['backup', to, '--json', ...(round === 0 ? [] : ['--claim'])])
+    expect([code, JSON.parse(stdout).missing]).toEqual([1, [expect.objectContaining({ project_id })]])
+    await rm(join(store, 'refs/heads/gone'))
+  }
+  await server.json(['projects', 'rm', project_id, '--purge', '--yes'])
+})
+
 test.each(['restore.after_repositories', 'restore.before_commit', 'restore.after_rows', 'restore.after_database'])(
   'a restore killed at %s leaves a folder that says so, and can be repeated',
   async (point) => {

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
 import { chmod, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { packPaths, packUnpacked } from '@svc/git'
+import { packPaths, packUnpacked, readCopyManifest } from '@svc/git'
 import { tempDir } from '@svc/git/testing'
 import { $ } from 'bun'
 import { copyPacks, type StorePack } from './copy-packs.ts'
@@ -151,4 +151,25 @@ test('an object of no bytes is in the backup', async () => {
   await $`git init --quiet --bare ${unpacked}`
   await $`git -C ${unpacked} index-pack --stdin < ${Bun.file(join(place.address, packs[0]!.name))}`.quiet()
   expect((await $`git -C ${unpacked} cat-file -s ${sha}`.text()).trim()).toBe('0')
+})
+
+test('a branch that is deleted and reclaimed while the packs are copied is left out', async () => {
+  const dir = await makeRepository('shrinking')
+  const kept = await commit(dir, 'a.txt', 'one\n')
+  const gone = await commit(dir, 'b.txt', 'two\n')
+  await pack(dir, [kept])
+  await $`git -C ${dir} update-ref refs/heads/main ${kept}`
+  await $`git -C ${dir} update-ref refs/heads/gone ${gone}`
+  const place = new FolderPlace(join(folder, 'shrinking-place'))
+  const write = place.write.bind(place)
+  place.write = async (...args) => {
+    await $`git -C ${dir} update-ref -d refs/heads/gone`
+    await $`git -C ${dir} gc --prune=now --quiet`
+    return write(...args)
+  }
+  const copy = await readCopyManifest(dir)
+  const project = { project_id: 'shrinking', roots: [], acknowledged: [] } as unknown as FoundRepository['project']
+  const found: FoundRepository = { project, kind: 'repositories', dir, copy: copy! }
+  const packed = await packRepository({ place, packed: new Map() }, found, null)
+  expect(packed.copy.refs).toEqual([{ ref: 'refs/heads/main', sha: kept, target: null }])
 })

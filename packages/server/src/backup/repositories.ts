@@ -6,6 +6,7 @@ import {
   type CopyManifest,
   GitError,
   incompleteCommits,
+  lostObjects,
   missingObjects,
   packForReplica,
   packUnpacked,
@@ -103,11 +104,12 @@ export interface PackedRepository {
 /** Stores what the earlier packs of the place lack, or everything if there are none. */
 export async function packRepository(
   to: Pick<WritablePlace, 'place' | 'packed'>,
-  { project, dir, copy, kind }: FoundRepository,
+  found: FoundRepository,
   recipient: string | null,
 ): Promise<PackedRepository> {
+  const { project, dir, copy, kind } = found
   const repo: Repository = { dir, remote: null, group: 'backup' }
-  const tips = [...new Set(copy.refs.map(({ sha }) => sha))]
+  const tips = tipsOf(copy)
   const state = startingFrom(await readState(to, project.project_id))
   const roots = kind === 'mirrors' ? [] : await present(repo, [...new Set(project.roots).difference(new Set(tips))])
   const known = new Set(state.tips)
@@ -122,20 +124,55 @@ export async function packRepository(
     return null
   }
   const whole = state.packs.length === 0 && kind === 'repositories' ? await copyPacks(dir, store) : null
-  const write = async (wants: string[]) => ({ wants, added: await writeMissing(repo, { wants, whole, state }, store) })
-  const { wants, added } = await write([...tips, ...roots]).catch(async (error: unknown) =>
-    write([...tips, ...(await wholeRoots(repo, roots, error))]),
+  const { left, added } = await whileItChanges(found, { refs: copy.refs, roots }, (wants) =>
+    writeMissing(repo, { wants, whole, state }, store),
   )
   await failpoint('backup.after_pack')
   const packs = [...state.packs, ...added]
   const full = state.packs.length === 0 ? packs.length : state.full
-  await writeState(to.place, project.project_id, { packs, full, tips: wants })
+  await writeState(to.place, project.project_id, { packs, full, tips: [...tipsOf(left), ...left.roots] })
   await failpoint('backup.after_state')
-  const complete = new Set(wants)
+  return { copy: { ...copy, ...left }, packs, addedBytes: added.reduce((sum, { bytes }) => sum + bytes, 0) }
+}
+
+const tipsOf = ({ refs }: Pick<CopyManifest, 'refs'>) => [...new Set(refs.map(({ sha }) => sha))]
+
+type Wanted = Pick<CopyManifest, 'refs' | 'roots'>
+
+const triesMax = 5
+
+/** Between the list of refs and the copy, a branch may be deleted and its commits be reclaimed. Then git fails. */
+async function whileItChanges(
+  found: FoundRepository,
+  listed: Wanted,
+  write: (wants: string[]) => Promise<StoredFile[]>,
+): Promise<{ left: Wanted; added: StoredFile[] }> {
+  let left = listed
+  for (let tries = 1; ; tries++) {
+    try {
+      return { left, added: await write([...tipsOf(left), ...left.roots]) }
+    } catch (error) {
+      const next = error instanceof GitError && tries < triesMax ? await stillWhole(found, left) : null
+      if (next === null) throw error
+      left = next
+    }
+  }
+}
+
+/**
+ * A ref whose commit is gone has its present value, if it was deleted or moved. Rows may refer to commits whose history
+ * this store does not have as a whole. Null: git failed for another reason, such as a ref that names a lost commit.
+ */
+async function stillWhole({ dir }: FoundRepository, { refs, roots }: Wanted): Promise<Wanted | null> {
+  const copy = await readCopyManifest(dir)
+  if (copy === null) return null
+  const now = new Map(copy.refs.map((one) => [one.ref, one]))
+  const moved = refs.filter(({ ref, sha }) => now.get(ref)?.sha !== sha)
+  const gone = new Set(await incompleteCommits(dir, [...moved.map(({ sha }) => sha), ...roots]))
+  if (gone.size === 0) return null
   return {
-    copy: { ...copy, roots: roots.filter((sha) => complete.has(sha)) },
-    packs,
-    addedBytes: added.reduce((sum, { bytes }) => sum + bytes, 0),
+    refs: refs.flatMap((one) => (gone.has(one.sha) ? (now.get(one.ref) ?? []) : one)),
+    roots: roots.filter((sha) => !gone.has(sha)),
   }
 }
 
@@ -151,8 +188,9 @@ async function writeMissing(
   return pack === null ? [] : [pack]
 }
 
+/** The server may have removed some since the last look. */
 async function present(repo: Repository, shas: string[]): Promise<string[]> {
-  const gone = new Set(shas.length === 0 ? [] : await missingObjects(repo, shas))
+  const gone = new Set(shas.length === 0 ? [] : await lostObjects(repo, shas))
   return shas.filter((sha) => !gone.has(sha))
 }
 
@@ -163,11 +201,4 @@ function startingFrom(state: PackedState): PackedState {
     added.length >= packsMax ||
     bytesOf(added) > Math.max(bytesOf(state.packs.slice(0, state.full)) * growthMax, 64 * 1024 ** 2)
   return isFull ? emptyState : state
-}
-
-/** Rows may refer to commits whose history this store does not have as a whole. Throws if that is not why git failed. */
-async function wholeRoots(repo: Repository, roots: string[], error: unknown): Promise<string[]> {
-  const broken = error instanceof GitError ? new Set(await incompleteCommits(repo.dir, roots)) : new Set()
-  if (broken.size === 0) throw error
-  return roots.filter((sha) => !broken.has(sha))
 }
