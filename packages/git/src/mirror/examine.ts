@@ -16,8 +16,21 @@ export async function whyUnreadable(dir: string, options: CallOptions = {}): Pro
   return found.code === 0 ? null : lastMessage(found.stderr)
 }
 
-/** What git finds missing between refs and objects, without reading the content of files. */
+/**
+ * What git finds missing between refs and objects, without reading the content of files. git lists the objects before
+ * it reads the refs, so it misses what arrives in between. A second look has that, and only what both miss is damage.
+ */
 export async function missingLinks(dir: string, options: CallOptions = {}): Promise<string[]> {
+  const first = await lookForLinks(dir, options)
+  if (first.lines.length === 0) return []
+  const second = await lookForLinks(dir, options)
+  const both = new Set(second.lines).intersection(new Set(first.lines))
+  // Of two cut lists, each can have another part. No change in between fills one.
+  const missing = first.isCut && second.isCut ? second.lines : [...both]
+  return missing.slice(0, linesMax)
+}
+
+async function lookForLinks(dir: string, options: CallOptions): Promise<{ lines: string[]; isCut: boolean }> {
   // 1 to 63: a sum of kinds of damage. 128: a ref or the repository itself cannot be read.
   const accept = [...Array.from({ length: 64 }, (_, code) => code), 128]
   // These only repeat what is in packs, and git does without them.
@@ -28,9 +41,9 @@ export async function missingLinks(dir: string, options: CallOptions = {}): Prom
   const args = ['fsck', '--connectivity-only', '--no-dangling', '--no-progress']
   const limits = { bytesMax: outputBytesMax, overflow: 'cut' } as const
   const found = await git(dir, args, { ...options, ...limits, lane: 'network', accept, config })
-  if (found.code === 0 && !found.cut) return []
+  if (found.code === 0 && !found.cut) return { lines: [], isCut: false }
   const lines = `${found.stdout.toString()}\n${found.stderr}`.split('\n').filter((line) => line.trim() !== '')
-  return lines.length === 0 ? [`git fsck ended with exit code ${found.code}`] : lines.slice(0, linesMax)
+  return { lines: lines.length === 0 ? [`git fsck ended with exit code ${found.code}`] : lines, isCut: found.cut }
 }
 
 /** Those of these commits, all of which are here, that the history of the tip does not contain. */

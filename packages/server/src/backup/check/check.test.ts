@@ -1,6 +1,6 @@
 /** What `svc self-host check` finds in repositories that were damaged behind the server's back. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { chmod, cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Project } from '@svc/contract'
 import type { Disagreement } from '@svc/contract/daemon/operator-reports'
@@ -194,6 +194,21 @@ test('a damaged mirror is fetched again from its host, once it is moved away as 
   await gitText({ dir }, 'fetch', '--quiet', '--no-tags', `${dir}.damaged`, '+refs/svc/*:refs/svc/*')
   expect(await gitText({ dir }, 'rev-parse', kept)).toBe(work)
   expect(await found(hosted)).toEqual([])
+})
+
+test('calls no repository incomplete because a commit lands while git looks', async () => {
+  const at = await makeProject()
+  // git reads this ref after the objects, and before the branches.
+  const folder = join(at.repo.dir, 'refs/before-heads')
+  await mkdir(folder)
+  expect(await Bun.spawn(['mkfifo', join(folder, 'a')]).exited).toBe(0)
+  const report = found(at)
+  const ref = await open(join(folder, 'a'), 'w')
+  await rm(folder, { recursive: true })
+  await ref.write(`${await at.tip('main')}\n`)
+  await commit(at.repo, 'main', { 'b.txt': 'b\n' })
+  await ref.close()
+  expect(await report).toEqual([])
 })
 
 /** The server remembers which objects a folder has, as long as it runs. */
