@@ -242,3 +242,22 @@ test('a refused restore of an incomplete backup names the newest complete one, w
   expect([code, stderr]).toEqual([1, expect.stringContaining(command)])
   expect((await selfHost(['restore', place, '--backup', backupId], env)).code).toBe(0)
 })
+
+test('a backup that is removed while it is verified is not called damaged', async () => {
+  const place = await copyOf(whole, 'removed-meanwhile')
+  const newer = (await backUp(place, '--claim')).backup_id
+  // It is the first that is read, and holds the reader.
+  const first = join(place, 'data', newer, 'refs.gz')
+  const content = await readFile(first)
+  await rm(first)
+  expect(await Bun.spawn(['mkfifo', first]).exited).toBe(0)
+  const verifying = selfHost(['backups', place, '--verify'])
+  const pipe = await open(first, 'w')
+  expect((await selfHost(['backups', place, '--remove', backupId])).code).toBe(0)
+  await pipe.write(content)
+  await pipe.close()
+  const { code, stdout, stderr } = await verifying
+  expect([code, stdout]).toEqual([0, expect.stringContaining('Every file is as it was written')])
+  expect(`${stdout}${stderr}`).toContain(`Removed while it was read: ${backupId}`)
+  expect(stdout).not.toContain('✗')
+})

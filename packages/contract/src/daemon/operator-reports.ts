@@ -61,6 +61,8 @@ export interface BackupList {
   place: string
   backups: BackupSummary[]
   damaged: DamagedBackup[]
+  /** The ids of backups that were removed while they were read. They are not among the others. */
+  removed: string[]
 }
 
 /** `svc server --remove-backups` */

@@ -39,7 +39,15 @@ export async function describeBackups(
     master_key_ids: wrapped_keys.map(({ master_key_id }) => master_key_id),
   }))
   if (verify) damaged.push(...(await damagedFiles(place, manifests, onProgress)))
-  return { place: place.address, backups, damaged }
+  const removed = damaged.length === 0 ? [] : await removedSince(place, ids)
+  const isThere = ({ backup_id }: { backup_id: string }) => !removed.includes(backup_id)
+  return { place: place.address, backups: backups.filter(isThere), damaged: damaged.filter(isThere), removed }
+}
+
+/** A removal takes the manifest first, and the files after it. */
+async function removedSince(place: Place, ids: readonly string[]): Promise<string[]> {
+  const left = new Set(await listBackups(place))
+  return ids.filter((id) => !left.has(id))
 }
 
 /** Reads each file once, also one that many backups share. */

@@ -185,7 +185,7 @@ export const backups = command({
         'not_available',
         `${count(new Set(listed.damaged.map(({ backup_id }) => backup_id)).size, 'backup')} in ${listed.place} cannot be restored as a whole`,
       )
-    if (flags.verify && !out.json) out.line(green('✓ '), 'Every file is as it was written')
+    if (flags.verify && !out.json && listed.backups.length > 0) out.line(green('✓ '), 'Every file is as it was written')
   },
 })
 
@@ -215,7 +215,11 @@ async function removeNamed(
 }
 
 function showBackups({ out }: Context, listed: BackupList): void {
-  if (listed.backups.length + listed.damaged.length === 0) return out.note(`No complete backup in ${listed.place} yet.`)
+  const { removed } = listed
+  if (removed.length > 0)
+    out.note(`Removed while ${removed.length === 1 ? 'it was' : 'they were'} read: ${removed.join(', ')}`)
+  else if (listed.backups.length + listed.damaged.length === 0)
+    return out.note(`No complete backup in ${listed.place} yet.`)
   for (const each of listed.backups)
     out.line(
       bold(each.backup_id),
