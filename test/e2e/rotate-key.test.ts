@@ -94,6 +94,19 @@ test('a backup from before the change is restored with the key that was kept, wh
   expect((await stat(kept)).mode & 0o777).toBe(0o600)
   const restored = await restore({ SVC_MASTER_KEY_FILE: kept })
   expect([restored.code, restored.stdout]).toEqual([0, expect.stringContaining('✓ Restored')])
+
+  // No change of the restored server puts another key into the file of that name.
+  const command = (name: string, file = kept) =>
+    run([program, 'self-host', name], { env: { ...env, SVC_MASTER_KEY_FILE: file }, cwd: server.dir })
+  expect((await command('resume')).code).toBe(0)
+  const before = await readFile(kept, 'utf8')
+  const unchanged = await command('rotate-key')
+  expect([unchanged.code, unchanged.stderr]).toEqual([1, expect.stringContaining('Copy it to a file of another name')])
+  expect(await readFile(kept, 'utf8')).toBe(before)
+  const copy = join(server.dir, 'restored.key')
+  await copyFile(kept, copy)
+  expect((await command('rotate-key', copy)).code).toBe(0)
+  expect(await readFile(kept, 'utf8')).toBe(before)
 })
 
 test('a running server whose key file is gone writes it again for the change, and starts with the new one', async () => {

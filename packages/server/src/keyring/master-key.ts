@@ -75,6 +75,11 @@ export async function removeUnfinishedKeys(file: string): Promise<void> {
 const keptName = /\.replaced-\d{4}-\d{2}-\d{2}-[0-9a-f]{16}$/
 const keptMax = 100
 
+/** Whether the file, or the one that it links to, has the name of an earlier key. */
+export async function hasKeptName(file: string): Promise<boolean> {
+  return keptName.test(await realpath(file))
+}
+
 /** Keeps a key beside its successor, for the backups that only it opens. Again after an interruption, it does nothing. */
 export async function keepMasterKey(file: string, { key, access }: { key: Buffer; access: Access }): Promise<void> {
   if ((await keptMasterKeys(file, [keyId(key)])).length > 0) return

@@ -19,6 +19,7 @@ import { unwrapRootKey, wrapRootKey } from './keyring.ts'
 import {
   createMasterKey,
   checkMasterKey,
+  hasKeptName,
   keepMasterKey,
   keptMasterKeys,
   MasterKeyError,
@@ -43,6 +44,7 @@ export async function rotateMasterKey(deps: RotateDeps): Promise<RotationReport>
           `There is no master key at ${deps.config.masterKeyFile}, and no server has run on this database, so there is none to change.`,
         )
       )
+    await refuseKeptName(deps.config)
     const root = await openRootKey(deps)
     // Move data keys under the root key first: the new master key could not open them.
     let moved = await moveDataKeys(deps, root)
@@ -62,6 +64,14 @@ export async function rotateMasterKey(deps: RotateDeps): Promise<RotationReport>
       servers,
     }
   })
+}
+
+/** A server that was restored with an earlier key names its file. A later restore looks for that key there. */
+async function refuseKeptName({ masterKeyFile }: RotateDeps['config']): Promise<void> {
+  if (!(await hasKeptName(masterKeyFile))) return
+  throw new MasterKeyError(
+    `${masterKeyFile} has the name under which svc self-host rotate-key keeps an earlier key, and a new key in it would be taken for that one. Nothing was changed. Copy it to a file of another name, as the user of the server (cp -p), set SVC_MASTER_KEY_FILE to the copy, restart the server, and run this again.`,
+  )
 }
 
 /** Counts running servers. One without support for the root key would lose access to every secret. */
