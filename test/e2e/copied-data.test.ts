@@ -1,6 +1,6 @@
 /** A server on a copy of the data folder, as before an upgrade, while agents of the original are at work. */
 import { expect, test } from 'bun:test'
-import { mkdtemp } from 'node:fs/promises'
+import { mkdtemp, rename } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { recordIn } from '../../packages/sandbox/src/local/record.ts'
@@ -17,7 +17,7 @@ class CopiedServer extends ServerProcess {
 
 // With a long path, the sockets and sandboxes are outside the data folder, and the copy names the same folder for them.
 test.each(['data', 'd'.repeat(60)])(
-  'a server on a copy of %s leaves the sandboxes of the original alone',
+  'a server on a copy of %s leaves the sandboxes of the original alone, which go on after a move',
   async (name) => {
     const dir = await mkdtemp(join(tmpdir(), 'svc-cp-'))
     const dataDir = join(dir, name)
@@ -59,9 +59,20 @@ test.each(['data', 'd'.repeat(60)])(
 
       expect([isAlive(pid), (await read(server)).status]).toEqual([true, 'running'])
       // The agent reaches its model through the socket of its own server.
-      const asked = ['```svc-script', 'echo still here', '```'].join('\n')
-      const chat = await server.svc(['sessions', 'chat', id, '--project', project, '--prompt', asked])
-      expect(chat).toMatchObject({ code: 0, stdout: expect.stringContaining('still here') })
+      const says = async (text: string) => {
+        const asked = ['```svc-script', `echo ${text}`, '```'].join('\n')
+        const chat = await server.svc(['sessions', 'chat', id, '--project', project, '--prompt', asked])
+        expect(chat).toMatchObject({ code: 0, stdout: expect.stringContaining(text) })
+      }
+      await says('still here')
+
+      // Below a short path the sandboxes of new data folders are inside.
+      expect(await server.kill('SIGTERM')).toBe(0)
+      server.env.SVC_DATA_DIR = join(dir, 'moved')
+      await rename(dataDir, server.env.SVC_DATA_DIR)
+      await server.boot()
+      expect([isAlive(pid), (await read(server)).status]).toEqual([true, 'running'])
+      await says('here after the move')
     } finally {
       await copy.kill('SIGKILL')
       await server.svc(['self-host', 'stop', '--sessions'], { env: server.env })

@@ -14,12 +14,12 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import pino from 'pino'
 import { makeEgressGate } from '../egress/gate.ts'
 import { Listener } from '../listen.ts'
-import { makeRunDir, recordedRunDir } from './run-dir.ts'
+import { makeRunDir, recordedRunDir, tidyRunDir } from './run-dir.ts'
 
 /** A second user of the machine tries each path the server makes, before it starts and while it runs. */
 
@@ -109,6 +109,23 @@ describe('the run folder', () => {
       expect([ofCopy !== runDir && isPrivate(ofCopy), await makeRunDir(config)]).toEqual([true, ofCopy])
       expect(await makeRunDir(moved)).toBe(runDir)
     }
+  })
+
+  test('stays elsewhere after a move to a short path until its sandboxes have ended', async () => {
+    const { home, dataDir } = machine()
+    const runDir = await makeRunDir({ dataDir, runtimeDir: null })
+    const record = join(runDir, 'sandboxes/run/one.json')
+    mkdirSync(dirname(record), { recursive: true })
+    writeFileSync(record, '{}')
+    const moved = { dataDir: join(home, 'd'), runtimeDir: null }
+    renameSync(dataDir, moved.dataDir)
+    expect(await makeRunDir(moved)).toBe(runDir)
+    const copy = { ...moved, dataDir: join(home, 'c') }
+    cpSync(moved.dataDir, copy.dataDir, { recursive: true })
+    expect(await makeRunDir(copy)).toBe(join(copy.dataDir, 'run'))
+    rmSync(record)
+    await tidyRunDir(runDir)
+    expect(await makeRunDir(moved)).toBe(join(moved.dataDir, 'run'))
   })
 
   test('is never a link, and no data folder is open to everybody', async () => {

@@ -21,14 +21,16 @@ const ownerName = 'data-folder'
 
 /**
  * Sockets need a short path, so a long data folder has its run folder elsewhere: in the user's runtime folder, or in
- * the temporary folder under a random name. Another user could have taken a predictable name.
+ * the temporary folder under a random name. Another user could have taken a predictable name. A data folder that was
+ * moved to a short path keeps that one until the sandboxes in it have ended.
  */
 export async function makeRunDir(config: Pick<Config, 'dataDir' | 'runtimeDir'>): Promise<string> {
   await makeDataDir(config.dataDir)
   const inData = join(config.dataDir, 'run')
-  if (fits(inData)) return makeOwn(inData)
   const former = await recordedRunDir(config)
-  if (former !== null && (await isPrivate(former)) && (await claim(former, config.dataDir))) return former
+  const isWanted = former !== null && (!fits(inData) || ((await hasSandboxes(former)) && !(await hasSandboxes(inData))))
+  if (isWanted && (await isPrivate(former)) && (await claim(former, config.dataDir))) return former
+  if (fits(inData)) return makeOwn(inData)
   const made = (await makeInRuntimeDir(config)) ?? (await mkdtemp(join(await temporaryFolder(), 'svc-run-')))
   await claim(made, config.dataDir)
   await replaceFile(join(config.dataDir, recordName), made)
@@ -67,9 +69,13 @@ export async function recordedRunDir(config: Pick<Config, 'dataDir'>): Promise<s
 
 /** Removes what no sandbox needs. While one lives, the folders of the sockets stay, because it has them mounted. */
 export async function tidyRunDir(runDir: string): Promise<void> {
-  const records = ['run', 'containers'].map((name) => readdir(join(runDir, 'sandboxes', name)).catch(absent))
-  if ((await Promise.all(records)).flat().length > 0) return
+  if (await hasSandboxes(runDir)) return
   for (const name of ['sandboxes', 'egress', 'relay']) await rm(join(runDir, name), { recursive: true, force: true })
+}
+
+async function hasSandboxes(runDir: string): Promise<boolean> {
+  const records = ['run', 'containers'].map((name) => readdir(join(runDir, 'sandboxes', name)).catch(absent))
+  return (await Promise.all(records)).flat().length > 0
 }
 
 /** No driver has made a sandbox here. */
