@@ -1,7 +1,7 @@
 /** Backups and restores that are killed at each of their steps: what was whole stays whole, and the next one is clean. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync } from 'node:fs'
-import { copyFile, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createOwnedDatabase } from '../../packages/server/src/startup/testing-move.ts'
@@ -133,6 +133,32 @@ test('a place that interrupted backups filled takes backups again', async () => 
   expect((await readdir(packs)).filter((name) => name.endsWith('.pack')).length).toBeLessThan(finished)
   await document(selfHost(['backup', backups, '--json']))
   expect(await leftovers()).toEqual([])
+})
+
+test('a removal frees what a killed backup finished, and the next one goes on from the last whole one', async () => {
+  const packsOf = async ({ backup_id }: BackedUp): Promise<{ name: string }[]> =>
+    JSON.parse(await readFile(join(backups, `backups/${backup_id}.json`), 'utf8')).repositories[0].packs
+  const whole = await document<BackedUp>(selfHost(['backup', backups, '--json']))
+  const listing = () => document<{ unneeded_bytes: number }>(selfHost(['backups', backups, '--json']))
+  expect(await listing()).toMatchObject({ unneeded_bytes: 0 })
+  await push('finished')
+  await killedAt('backup.after_state', '--backup', { place: backups, keyFile: null, keep: null }, server.env)
+  const { unneeded_bytes } = await listing()
+  expect((await selfHost(['backups', backups])).stderr).toContain('more are of no complete backup')
+  const packs = join(backups, 'packs', project)
+  const before = await readdir(packs)
+  const removed = await document(selfHost(['backups', backups, '--remove', 'unfinished', '--json']))
+  expect(removed).toMatchObject({ removed: [], freed_bytes: unneeded_bytes, damaged: [] })
+  expect([await listing(), await leftovers(), (await readdir(packs)).length]).toMatchObject([
+    { unneeded_bytes: 0 },
+    [],
+    before.length - 1,
+  ])
+
+  const next = await document<BackedUp>(selfHost(['backup', backups, '--json']))
+  const packed = await packsOf(next)
+  expect([packed.slice(0, -1), (await readdir(packs)).length]).toEqual([await packsOf(whole), before.length])
+  expect((await selfHost(['backups', backups, '--verify'])).code).toBe(0)
 })
 
 test('a project that is purged during a backup is left out by the restore, which says so', async () => {

@@ -63,12 +63,19 @@ export interface BackupList {
   damaged: DamagedBackup[]
   /** The ids of backups that were removed while they were read. They are not among the others. */
   removed: string[]
+  /** Of files that none of these needs: an interrupted backup left them, or one that runs now wrote them. */
+  unneeded_bytes: number
 }
+
+/** Where a removal names backups: what interrupted ones left. No backup has this id. */
+export const unfinishedBackup = 'unfinished'
 
 /** `svc server --remove-backups` */
 export interface RemovalReport {
   place: string
   removed: string[]
+  /** Of the files that no other backup needs, without the manifests. */
+  freed_bytes: number
   /** How many the place has still. */
   backups: number
   damaged: DamagedBackup[]

@@ -29,6 +29,7 @@ import {
   listBackups,
   openForWriting,
   readHeader,
+  removeUnneeded,
   removeUnused,
   type WritablePlace,
   type Writer,
@@ -39,8 +40,9 @@ import { type BackupKey, readOrMakeKey } from './key-file.ts'
 import { knownBackup, rememberBackup } from './known-places.ts'
 import { backupFormat, type Manifest, newBackupId, type StoredTable } from './manifest.ts'
 import { leadsInto } from './leads-into.ts'
+import { leaveDataRoom } from './place/leave-room.ts'
 import { openPlace } from './place/open.ts'
-import { type Chunks, type Place, PlaceError } from './place/place.ts'
+import { type Chunks, NoRoomError, type Place, PlaceError } from './place/place.ts'
 import { findRepository, type FoundRepository, homeElsewhere, packRepository } from './repositories.ts'
 import { reachData } from './reach-data.ts'
 import { removeOldBackups } from './retention.ts'
@@ -102,6 +104,7 @@ async function backUpFrom(source: Source, input: BackupInput, onPhase: OnProgres
   const place = await openPlace(input.place, source.config, { likeFolder: source.config.dataDir })
   const onProgress = repeating(place, onPhase)
   requireOutside(source.config.dataDir, input.place)
+  const requireRoom = await leaveDataRoom(place, source.config)
   if (place.isOneFile) await requireNewFile(place, keep)
   const keyFile = await keyFileFor(place, input, source.config)
   const key = keyFile === null ? null : await readOrMakeKey(keyFile)
@@ -115,7 +118,11 @@ async function backUpFrom(source: Source, input: BackupInput, onPhase: OnProgres
   const onWait = (reason: string) => onProgress({ phase: 'waiting', name: reason, done: 0, of: 1 })
   const saveKey = async () => key?.save?.()
   // A folder or bucket belongs to the key from its first file on. One file does once it is whole.
-  const to = await openForWriting(place, wanted, { onWait, onNew: place.isOneFile ? async () => {} : saveKey })
+  const onNew = async () => {
+    await requireRoom()
+    if (!place.isOneFile) await saveKey()
+  }
+  const to = await openForWriting(place, wanted, { onWait, onNew })
   try {
     // An interrupted first backup may have made the key file, and reported nothing.
     const isFirst = !place.isOneFile && (await listBackups(place)).length === 0
@@ -141,10 +148,17 @@ async function backUpFrom(source: Source, input: BackupInput, onPhase: OnProgres
       master_key_problem: await masterKeyProblem(source),
       damaged,
     }
+  } catch (error) {
+    // What it finished would keep the disk full.
+    if (error instanceof NoRoomError && !place.isOneFile) await removeUnneeded(place).catch(isRemovedLater)
+    throw error
   } finally {
     await to.lock.release()
   }
 }
+
+/** By the next backup or a removal. The reason why this backup failed matters more. */
+function isRemovedLater(): void {}
 
 /** A running server holds its keys in memory, so nothing else shows that their file is gone. */
 async function masterKeyProblem({ config, db }: Source): Promise<string | null> {

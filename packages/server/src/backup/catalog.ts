@@ -6,16 +6,21 @@ import pLimit from 'p-limit'
 import { z } from 'zod'
 import { StartupError } from '../startup/startup-error.ts'
 import { backupFormat, backupIdPattern, type Manifest, manifestText, parseManifest } from './manifest.ts'
-import { type Place, PlaceError, type PlaceLock, readText, writeText } from './place/place.ts'
+import { type ListedFile, type Place, PlaceError, type PlaceLock, readText, writeText } from './place/place.ts'
 
 const storedFile = z.object({ name: z.string(), bytes: z.number(), sha256: z.string() })
 
-/** The packs of a repository in the place. It is written after each pack, so that an interrupted backup is continued. */
-const packedState = z.object({
+const packed = {
   packs: z.array(storedFile),
   /** How many of the packs, from the first on, have everything that the repository had then. */
   full: z.number().default(1),
   tips: z.array(z.string()),
+}
+/** The packs of a repository in the place. It is written after each pack, so that an interrupted backup is continued. */
+const packedState = z.object({
+  ...packed,
+  /** What a complete backup has. It counts once the packs of an interrupted one are gone. */
+  earlier: z.object(packed).nullable().default(null),
 })
 export type PackedState = z.infer<typeof packedState>
 
@@ -48,6 +53,8 @@ export interface WritablePlace {
   lock: PlaceLock
   /** The size of each file of packs as the lock was taken. */
   packed: ReadonlyMap<string, number>
+  /** The packs and states of complete backups. Null: no interrupted backup added others. */
+  used: ReadonlySet<string> | null
 }
 
 interface Wanted extends Omit<Header, 'format'> {
@@ -74,9 +81,9 @@ export async function openForWriting(place: Place, wanted: Wanted, { onWait, onN
     if (found === null) await onNew()
     if (found === null || (wanted.writer !== null && found.writer?.folder_id !== wanted.writer.folder_id))
       await writeHeader(place, wanted)
-    if (!place.isOneFile) await removeInterrupted(place)
+    const used = place.isOneFile ? null : await removeInterrupted(place)
     const packed = new Map((await place.list('packs/')).map(({ name, bytes }) => [name, bytes]))
-    return { place, lock, packed }
+    return { place, lock, packed, used }
   } catch (error) {
     await lock.release()
     throw error
@@ -199,9 +206,9 @@ export async function removeManifests(place: Place, ids: readonly string[]): Pro
   await place.remove(ids.map((id) => manifestName(id)))
 }
 
-export const emptyState: PackedState = { packs: [], full: 0, tips: [] }
+export const emptyState: PackedState = { packs: [], full: 0, tips: [], earlier: null }
 
-/** A pack that is gone or was cut off makes everything that builds on it useless. */
+/** A pack that is gone or was cut off makes everything that builds on it useless. What was there before it stays of use. */
 export async function readState(
   { place, packed }: Pick<WritablePlace, 'place' | 'packed'>,
   projectId: string,
@@ -209,27 +216,66 @@ export async function readState(
   const name = stateName(projectId)
   const text = packed.has(name) ? await readText(place, name) : null
   const parsed = packedState.safeParse(text === null ? null : parseJson(text))
-  if (!parsed.success || parsed.data.packs.some((pack) => packed.get(pack.name) !== pack.bytes)) return emptyState
-  return parsed.data
+  const isWhole = (state: Pick<PackedState, 'packs'>) =>
+    state.packs.every(({ name, bytes }) => packed.get(name) === bytes)
+  if (!parsed.success) return emptyState
+  const { earlier } = parsed.data
+  if (isWhole(parsed.data)) return parsed.data
+  return earlier !== null && isWhole(earlier) ? { ...earlier, earlier: null } : emptyState
 }
 
-export async function writeState(place: Place, projectId: string, state: PackedState): Promise<void> {
-  await writeText(place, stateName(projectId), `${JSON.stringify(state)}\n`)
+/** `before`: the state that this one follows. */
+export async function writeState(
+  { place, used }: Pick<WritablePlace, 'place' | 'used'>,
+  projectId: string,
+  { before: { earlier: earliest, ...before }, ...state }: Omit<PackedState, 'earlier'> & { before: PackedState },
+): Promise<void> {
+  const isOfBackup = used === null || before.packs.every(({ name }) => used.has(name))
+  const earlier = isOfBackup ? (before.packs.length === 0 ? null : before) : earliest
+  await writeText(place, stateName(projectId), `${JSON.stringify({ ...state, earlier })}\n`)
 }
 
 /**
  * Removes what interrupted backups left that no later one uses, so that a place which they filled takes backups again.
- * Repositories that they finished stay.
+ * Repositories that they finished stay. Returns what complete backups use; null if nothing was interrupted.
  */
-async function removeInterrupted(place: Place): Promise<void> {
+async function removeInterrupted(place: Place): Promise<ReadonlySet<string> | null> {
   await place.removeUnfinished()
   const ids = await listBackups(place)
   const left = await unusedData(place, ids)
   // A backup begins with its data.
-  if (left.length === 0) return
+  if (left.length === 0) return null
   const { used, damaged } = await usedPacks(place, ids)
   if (damaged.length === 0) await place.remove(await unusedPacks(place, used, () => true))
   await place.remove(left)
+  return damaged.length === 0 ? used : null
+}
+
+/**
+ * Removes all that no complete backup needs, also repositories that an interrupted one finished, and writes nothing: the
+ * place may be full. Returns how many bytes went.
+ */
+export async function removeUnneeded(place: Place): Promise<{ bytes: number; damaged: DamagedBackup[] }> {
+  const { files, damaged } = await unneeded(place)
+  await place.remove(files.map(({ name }) => name))
+  await place.removeUnfinished()
+  return { bytes: bytesOf(files), damaged }
+}
+
+/** What an interrupted backup left, or one that runs now has written. */
+export async function unneededBytes(place: Place): Promise<number> {
+  return bytesOf((await unneeded(place)).files)
+}
+
+const bytesOf = (files: readonly ListedFile[]) => files.reduce((sum, { bytes }) => sum + bytes, 0)
+
+async function unneeded(place: Place): Promise<{ files: ListedFile[]; damaged: DamagedBackup[] }> {
+  const ids = await listBackups(place)
+  const { used, damaged } = await usedPacks(place, ids)
+  const data = await unusedFiles(place, ids)
+  // A damaged one may use any of them.
+  const packs = damaged.length > 0 ? [] : await place.list('packs/')
+  return { files: [...data, ...packs.filter(({ name }) => !used.has(name))], damaged }
 }
 
 /** Removes what no kept backup uses: of deleted backups, and of those that were interrupted. Returns what is damaged. */
@@ -253,8 +299,12 @@ async function usedPacks(place: Place, ids: readonly string[]) {
 }
 
 async function unusedData(place: Place, ids: readonly string[]): Promise<string[]> {
+  return (await unusedFiles(place, ids)).map(({ name }) => name)
+}
+
+async function unusedFiles(place: Place, ids: readonly string[]): Promise<ListedFile[]> {
   const data = await place.list('data/')
-  return data.map(({ name }) => name).filter((name) => !ids.includes(name.split('/')[1] ?? ''))
+  return data.filter(({ name }) => !ids.includes(name.split('/')[1] ?? ''))
 }
 
 /** The next backup of a repository builds on the packs of its state, also where no kept backup has them. */

@@ -145,7 +145,7 @@ test('an object of no bytes is in the backup', async () => {
   const project = { project_id: 'tiny', roots: [], acknowledged: [] } as unknown as FoundRepository['project']
   const copy = { refs: [{ ref: 'refs/tags/empty', sha, target: null }] } as unknown as FoundRepository['copy']
   const found: FoundRepository = { project, kind: 'repositories', dir, copy }
-  const { packs } = await packRepository({ place, packed: new Map() }, found, null)
+  const { packs } = await packRepository({ place, packed: new Map(), used: null }, found, null)
   expect(packs).toHaveLength(1)
   const unpacked = join(folder, 'tiny-copy')
   await $`git init --quiet --bare ${unpacked}`
@@ -170,6 +170,6 @@ test('a branch that is deleted and reclaimed while the packs are copied is left 
   const copy = await readCopyManifest(dir)
   const project = { project_id: 'shrinking', roots: [], acknowledged: [] } as unknown as FoundRepository['project']
   const found: FoundRepository = { project, kind: 'repositories', dir, copy: copy! }
-  const packed = await packRepository({ place, packed: new Map() }, found, null)
+  const packed = await packRepository({ place, packed: new Map(), used: null }, found, null)
   expect(packed.copy.refs).toEqual([{ ref: 'refs/heads/main', sha: kept, target: null }])
 })

@@ -2,7 +2,7 @@
 import type { BackupList, DamagedBackup } from '@svc/contract/daemon/operator-reports'
 import type { Config } from '../config.ts'
 import { StartupError } from '../startup/startup-error.ts'
-import { isDamage, listBackups, noBackupIn, readBackups, readHeader } from './catalog.ts'
+import { isDamage, listBackups, noBackupIn, readBackups, readHeader, unneededBytes } from './catalog.ts'
 import type { Manifest } from './manifest.ts'
 import { openPlace } from './place/open.ts'
 import type { Place } from './place/place.ts'
@@ -41,7 +41,13 @@ export async function describeBackups(
   if (verify) damaged.push(...(await damagedFiles(place, manifests, onProgress)))
   const removed = damaged.length === 0 ? [] : await removedSince(place, ids)
   const isThere = ({ backup_id }: { backup_id: string }) => !removed.includes(backup_id)
-  return { place: place.address, backups: backups.filter(isThere), damaged: damaged.filter(isThere), removed }
+  return {
+    place: place.address,
+    backups: backups.filter(isThere),
+    damaged: damaged.filter(isThere),
+    removed,
+    unneeded_bytes: place.isOneFile ? 0 : await unneededBytes(place),
+  }
 }
 
 /** A removal takes the manifest first, and the files after it. */

@@ -103,14 +103,15 @@ export interface PackedRepository {
 
 /** Stores what the earlier packs of the place lack, or everything if there are none. */
 export async function packRepository(
-  to: Pick<WritablePlace, 'place' | 'packed'>,
+  to: Pick<WritablePlace, 'place' | 'packed' | 'used'>,
   found: FoundRepository,
   recipient: string | null,
 ): Promise<PackedRepository> {
   const { project, dir, copy, kind } = found
   const repo: Repository = { dir, remote: null, group: 'backup' }
   const tips = tipsOf(copy)
-  const state = startingFrom(await readState(to, project.project_id))
+  const before = await readState(to, project.project_id)
+  const state = startingFrom(before)
   const roots = kind === 'mirrors' ? [] : await present(repo, [...new Set(project.roots).difference(new Set(tips))])
   const known = new Set(state.tips)
   if ([...tips, ...roots].every((sha) => known.has(sha)))
@@ -130,7 +131,7 @@ export async function packRepository(
   await failpoint('backup.after_pack')
   const packs = [...state.packs, ...added]
   const full = state.packs.length === 0 ? packs.length : state.full
-  await writeState(to.place, project.project_id, { packs, full, tips: [...tipsOf(left), ...left.roots] })
+  await writeState(to, project.project_id, { packs, full, tips: [...tipsOf(left), ...left.roots], before })
   await failpoint('backup.after_state')
   return { copy: { ...copy, ...left }, packs, addedBytes: added.reduce((sum, { bytes }) => sum + bytes, 0) }
 }

@@ -1,10 +1,13 @@
 /** The doctor judges the backups that a server makes by itself. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { readOrMakeKey } from '../backup/key-file.ts'
 import { parseConfig } from '../config.ts'
+import { examineBackupKey } from './examine-backup-place.ts'
 import { examineBackups } from './examine-data.ts'
+import { missingNeeds } from './examine-needs.ts'
 
 const now = new Date('2026-11-27T12:00:00Z')
 
@@ -25,7 +28,8 @@ async function examine(name: string, made: Record<string, Missing>, env: Record<
     const manifest = { ...empty, backup_id, missing }
     await writeFile(join(dir, name, `backups/${backup_id}.json`), JSON.stringify(manifest))
   }
-  return examineBackups(parseConfig({ SVC_BACKUP_DIR: join(dir, name), ...env }), now, null)
+  // The data are on another disk.
+  return examineBackups(parseConfig({ SVC_BACKUP_DIR: join(dir, name), SVC_DATA_DIR: '/dev/svc', ...env }), now, null)
 }
 
 const file = { name: 'data', bytes: 0, sha256: '' }
@@ -85,4 +89,43 @@ test('a damaged manifest is no complete backup', async () => {
   await mkdir(join(dir, 'damaged/backups'), { recursive: true })
   await writeFile(join(dir, 'damaged/backups/20261127T110000Z-00000001.json'), '{')
   expect(await examine('damaged', {})).toMatchObject({ state: 'missing', says: expect.stringContaining('is damaged') })
+})
+
+test('warns of backups on the disk of the data, also at the start', async () => {
+  const env = { SVC_DATA_DIR: join(dir, 'data') }
+  const is = `${join(dir, 'beside')} is on the disk of the data, whose loss would take the backups, too`
+  expect(await examine('beside', { '20261127T110000Z-00000001': [] }, env)).toMatchObject({
+    ...{ state: 'weak', says: `the last one in ${join(dir, 'beside')} is 1 h old. ${is}` },
+    mend: 'Set SVC_BACKUP_DIR to a folder on another disk, or to a bucket.',
+  })
+  const config = parseConfig({ ...env, SVC_BACKUP_DIR: join(dir, 'beside') })
+  expect(await missingNeeds({ ...config, diskFreeBytesMin: 0 })).toMatchObject([{ state: 'weak', says: is }])
+})
+
+test('says what becomes of the key of the backups, also at the start', async () => {
+  const key = join(dir, 'daily.key')
+  const place = join(dir, 'of-key')
+  const config = parseConfig({ SVC_BACKUP_DIR: place, SVC_DATA_DIR: '/dev/svc', SVC_BACKUP_KEY_FILE: key })
+  const isNew = { name: 'backup key', state: 'weak', says: `there is none at ${key}, so the first backup makes it` }
+  expect(await examineBackupKey(config)).toMatchObject(isNew)
+  expect(await missingNeeds({ ...config, diskFreeBytesMin: 0 })).toMatchObject([isNew])
+
+  const { recipient, save } = await readOrMakeKey(key)
+  await save?.()
+  const header = (of: string) =>
+    Bun.write(join(place, 'svc-backups.json'), JSON.stringify({ format: 1, installation_id: 'i', recipient: of }))
+  await header(recipient)
+  expect(await examineBackupKey(config)).toMatchObject({ state: 'good', says: expect.stringContaining(key) })
+  expect(await missingNeeds({ ...config, diskFreeBytesMin: 0 })).toEqual([])
+  await chmod(key, 0o644)
+  expect(await examineBackupKey(config)).toMatchObject({ state: 'weak', mend: `Run: chmod 600 ${key}` })
+
+  await rm(key)
+  const says = `there is none at ${key}, so nothing here opens the backups in ${place}, and the next one fails`
+  expect(await examineBackupKey(config)).toMatchObject({ state: 'missing', says })
+  await (await readOrMakeKey(key)).save?.()
+  expect(await examineBackupKey(config)).toMatchObject({
+    state: 'missing',
+    says: expect.stringContaining(`is not the key of the backups in ${place} (${recipient})`),
+  })
 })

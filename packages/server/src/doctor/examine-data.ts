@@ -11,6 +11,7 @@ import { newestBackup, otherWriter } from '../backup/schedule.ts'
 import type { Config } from '../config.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import { deletionTime } from '../retention/deletion-clock-store.ts'
+import { besideDataMend, besideDataText, isBesideData } from './examine-backup-place.ts'
 import { listOf } from './lost-repositories.ts'
 
 /** A backup may take as long again as the time between two. */
@@ -19,6 +20,13 @@ const minuteMs = 60_000
 
 /** `db` is null where no database answers. */
 export async function examineBackups(config: Config, now: Date, db: DbOrTransaction | null): Promise<Finding> {
+  const [found, isBeside] = await Promise.all([examineSchedule(config, now, db), isBesideData(config)])
+  if (!isBeside) return found
+  const says = `${found.says}. ${besideDataText(config)}`
+  return found.state === 'good' ? weak(found.name, says, besideDataMend) : { ...found, says }
+}
+
+async function examineSchedule(config: Config, now: Date, db: DbOrTransaction | null): Promise<Finding> {
   const name = 'backups'
   const { backups } = config
   if (backups === null)

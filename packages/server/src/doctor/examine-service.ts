@@ -15,6 +15,7 @@ import { examineBackups, examineDeletions, examineHold } from './examine-data.ts
 import { examineDatabase, examineQueues, examineTables } from './examine-database.ts'
 import { examineDisk } from './examine-disk.ts'
 import { examineGit } from './examine-git.ts'
+import { examineBackupKey } from './examine-backup-place.ts'
 import { examineKey } from './examine-key.ts'
 import { examineCopies, examineFleet, examineRepositories } from './examine-servers.ts'
 import { examineCertificate, examineHosts, examineModel } from './examine-reach.ts'
@@ -45,6 +46,7 @@ export async function examineService({
     group('data', [
       examineBackups(config, new Date(), db),
       examineKey(config, db),
+      examineBackupKey(config),
       ...(db === null ? [] : [examineHold(db), examineDeletions(db, new Date())]),
     ]),
   ])

@@ -2,16 +2,17 @@
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import { count } from '@svc/contract/count'
-import type {
-  BackupList,
-  BackupReport,
-  CheckReport,
-  MissingRepository,
-  RemovalRefused,
-  RemovalReport,
-  RestoreRefused,
-  RestoreReport,
-  ResumeReport,
+import {
+  type BackupList,
+  type BackupReport,
+  type CheckReport,
+  type MissingRepository,
+  type RemovalRefused,
+  type RemovalReport,
+  type RestoreRefused,
+  type RestoreReport,
+  type ResumeReport,
+  unfinishedBackup,
 } from '@svc/contract/daemon/operator-reports'
 import { isS3Address } from '@svc/contract/schemas/backup-address'
 import { sizeText } from '@svc/contract/schemas/quotas'
@@ -22,11 +23,11 @@ import { Refusal, UsageError } from '../../errors.ts'
 import { sleep } from '../../io.ts'
 import { askServer } from '../../self-host/ask-owner-link.ts'
 import { askServerProgram } from '../../self-host/ask-program.ts'
+import { askWithProgress } from '../../self-host/ask-with-progress.ts'
 import { dataDirOf, serverEnvironment } from '../../self-host/environment.ts'
 import { refuseEmptyUrl } from '../../self-host/empty-database-url.ts'
 import { freePortFrom } from '../../self-host/free-port.ts'
 import { selfHostFile } from '../../self-host/self-host-file.ts'
-import { withKeyFileOfServer } from '../../self-host/server-key-file.ts'
 import { readSettings } from '../../self-host/settings.ts'
 import { confirm } from '../../terminal/ask.ts'
 import { bold, dim, green, red, yellow } from '../../terminal/output.ts'
@@ -150,7 +151,7 @@ export const backups = command({
   summary: 'List the backups in a folder, an S3 bucket or a file, or remove some of them',
   about: [
     'Exit code 1 if one is damaged.',
-    'A removal deletes the named backups and the files that no other backup needs. It writes nothing, so it also frees a place that is full. The last complete backup is removed only once you confirm it.',
+    'A removal deletes the named backups and the files that no other backup needs. It writes nothing, so it also frees a place that is full. The last complete backup is removed only once you confirm it. --remove unfinished removes no backup, only what interrupted ones left.',
   ],
   scope: 'nothing',
   args: { place: { summary: 'The folder, s3://bucket/prefix or .tar file of svc self-host backup', names: 'file' } },
@@ -159,12 +160,18 @@ export const backups = command({
       kind: 'switch',
       summary: 'Read all files of these backups, and exit with 1 if one differs from its checksum. Needs no key',
     },
-    remove: { kind: 'text', value: 'id', summary: 'Remove this backup; may be repeated', many: true },
+    remove: {
+      kind: 'text',
+      value: 'id',
+      summary: 'Remove this backup, or what unfinished ones left; may be repeated',
+      many: true,
+    },
     yes: { kind: 'switch', summary: "Don't ask before the last complete backup is removed" },
   },
   examples: [
     'svc self-host backups /mnt/backups',
     'svc self-host backups /mnt/backups --remove 20261126T020000Z-0a1b2c3d',
+    'svc self-host backups /mnt/backups --remove unfinished',
     'svc self-host backups s3://backups/svc --json',
     'svc self-host backups /mnt/backups --verify',
   ],
@@ -209,17 +216,17 @@ async function removeNamed(
   if ('staying' in done) return
   if (out.json) return out.document(done)
   for (const id of done.removed) out.line(green('✓ '), 'Removed: ', bold(id))
+  if (done.removed.length === 0) out.line(green('✓ '), `Removed ${sizeText(done.freed_bytes)} that no backup needs`)
   out.note(`${count(done.backups, 'backup')} in ${done.place}`)
   for (const { backup_id, says } of done.damaged)
     out.warn(`The backup ${backup_id} is damaged, so no unused packs were removed: ${says}`)
 }
 
-function showBackups({ out }: Context, listed: BackupList): void {
+function showBackups({ out, next }: Context, listed: BackupList): void {
   const { removed } = listed
   if (removed.length > 0)
     out.note(`Removed while ${removed.length === 1 ? 'it was' : 'they were'} read: ${removed.join(', ')}`)
-  else if (listed.backups.length + listed.damaged.length === 0)
-    return out.note(`No complete backup in ${listed.place} yet.`)
+  else if (listed.backups.length + listed.damaged.length === 0) out.note(`No complete backup in ${listed.place} yet.`)
   for (const each of listed.backups)
     out.line(
       bold(each.backup_id),
@@ -231,6 +238,10 @@ function showBackups({ out }: Context, listed: BackupList): void {
       dim(`  svc ${each.server_version}, master key ${each.master_key_ids.join(' or ')}`),
     )
   for (const { backup_id, says } of listed.damaged) out.line(red('✗ '), bold(backup_id), `: ${says}`)
+  if (listed.unneeded_bytes > 0)
+    out.note(
+      `${sizeText(listed.unneeded_bytes)} more are of no complete backup: an interrupted one left them, or one runs now. The next backup uses or removes them. To remove them now: ${next(`svc self-host backups ${quote(listed.place)} --remove ${unfinishedBackup}`)}`,
+    )
 }
 
 export const restore = command({
@@ -463,36 +474,4 @@ function placeOf(text: string): string {
   if (text === '-')
     throw new UsageError('A backup cannot pass through a pipe. Name a file that ends in .tar, and copy that file.')
   return isS3Address(text) ? text : resolve(text.replace(/^~(?=\/|$)/, homedir()))
-}
-
-async function askWithProgress<T>(
-  ctx: Context,
-  flag: '--backup' | '--restore' | '--check' | '--list-backups' | '--remove-backups',
-  { input, otherwise }: { input: object; otherwise: string },
-): Promise<T> {
-  const { out } = ctx
-  out.passing('Starting')
-  try {
-    const env = await serverEnvironment(ctx)
-    return await askServerProgram<T>(ctx, flag, {
-      env: flag === '--backup' || flag === '--check' ? await withKeyFileOfServer(env) : env,
-      ...{ ms: 0, otherwise, input: JSON.stringify(input), isTied: true },
-      onLine: (line) => out.passing(progressIn(line)),
-    })
-  } finally {
-    out.clearPassing()
-  }
-}
-
-const phases = {
-  ...{ waiting: 'Waiting', database: 'Database', repositories: 'Repositories' },
-  ...{ verifying: 'Verifying', checking: 'Checking' },
-} as const
-
-function progressIn(line: string): string {
-  // Another line is a warning or the error, which is shown at the end.
-  if (!line.startsWith('{"phase"')) return 'Ending'
-  const at = JSON.parse(line) as { phase: keyof typeof phases; name: string; done: number; of: number }
-  if (at.phase === 'waiting') return `${phases.waiting} ${at.name}`
-  return `${phases[at.phase]}: ${at.name} (${at.done + 1} of ${at.of})`
 }

@@ -6,7 +6,15 @@ import { quote } from '@svc/contract/shell-words'
 import { lockFile } from '../../startup/folder-lock.ts'
 import { foreignFileHint } from '../../startup/foreign-file.ts'
 import { inheritOwner, inheritOwners } from './inherit-owner.ts'
-import { AbsentFileError, type Chunks, type ListedFile, type Place, PlaceError, type PlaceLock } from './place.ts'
+import {
+  AbsentFileError,
+  type Chunks,
+  type ListedFile,
+  NoRoomError,
+  type Place,
+  PlaceError,
+  type PlaceLock,
+} from './place.ts'
 import { partialSuffix, writeFileWhole } from './write-file.ts'
 
 const lockName = 'backup.lock'
@@ -111,7 +119,7 @@ export class FolderPlace implements Place {
   readonly #unwritable = (error: NodeJS.ErrnoException): never => {
     const { code = '', message } = error
     if (code === 'ENOSPC' || code === 'EDQUOT')
-      throw new PlaceError(
+      throw new NoRoomError(
         `The disk that holds ${this.address} is full. Earlier backups are whole. Free some space, or remove backups (svc self-host backups ${quote(this.address)} --remove <id>), and run the command again.`,
         error,
       )

@@ -45,6 +45,9 @@ export class PlaceError extends StartupError {
   }
 }
 
+/** The place takes no more bytes. */
+export class NoRoomError extends PlaceError {}
+
 export class AbsentFileError extends Error {
   constructor(name: string) {
     super(`There is no file ${name}.`)
