@@ -301,6 +301,9 @@ test('an encrypted backup shows no content, and opens with its key file alone', 
   expect([without.code, without.stderr]).toEqual([1, expect.stringContaining('Give its key file with --key')])
   await document(selfHost(['restore', folder, '--key', key, '--json'], env))
   expect(await document(selfHost(['check', '--json'], env))).toMatchObject({ repositories: 2, disagreements: [] })
+  // The settings have it.
+  const settings = { SVC_BACKUP_DIR: folder, SVC_BACKUP_KEY_FILE: key }
+  await document(selfHost(['restore', folder, '--json'], { ...(await placeFor('opened-by-settings')), ...settings }))
 })
 
 test('keeps as many backups as asked, and a backup without changes adds little', async () => {

@@ -102,7 +102,7 @@ async function requireRights(client: Client, namespace: string, isInside: boolea
   if (lacking.length === 0) return
   throw new ProblemError(
     `This server may not ${lacking.join(', ')} in the namespace ${namespace}.`,
-    'Create the role of docs/operate/kubernetes.md and bind it to this server',
+    'Create the role on the page "Kubernetes" of the docs (/docs/operate/kubernetes on a running server) and bind it to this server',
   )
 }
 

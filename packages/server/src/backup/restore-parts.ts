@@ -2,6 +2,7 @@
  * Chooses which place gives what to a restore. Each of several servers backs up the repositories that it has, so the
  * first place gives the database and its repositories, and further places give the rest.
  */
+import { existsSync } from 'node:fs'
 import type { Config } from '../config.ts'
 import { requireKnown } from '../db/migrate.ts'
 import { StartupError } from '../startup/startup-error.ts'
@@ -43,7 +44,7 @@ export interface Parts {
 }
 
 /** Changes nothing. */
-export async function openParts(config: Pick<Config, 'objectStore'>, input: RestoreInput): Promise<Parts> {
+export async function openParts(config: Pick<Config, 'objectStore' | 'backups'>, input: RestoreInput): Promise<Parts> {
   const [address, ...further] = input.places
   const first = await openBackup(config, { address, keyFiles: input.keyFiles }, (ids) =>
     input.backupId === null ? newestOf(ids) : { chosen: input.backupId, leftOut: [] },
@@ -99,7 +100,7 @@ function newestOf({ past, ahead }: Dated): Choice {
 }
 
 async function openBackup(
-  config: Pick<Config, 'objectStore'>,
+  config: Pick<Config, 'objectStore' | 'backups'>,
   { address, keyFiles }: { address: string; keyFiles: string[] },
   choose: (ids: Dated) => Choice,
 ): Promise<Opened> {
@@ -117,7 +118,13 @@ async function openBackup(
     throw new StartupError(`${place.address} has no backup ${chosen}. It has: ${ids.join(', ')}. Nothing was changed.`)
   const manifest = await readBackup(place, chosen)
   requireKnown(manifest.migration, manifest.server_version)
-  return { place, manifest, leftOut, identity: await identityFor(manifest, keyFiles) }
+  return { place, manifest, leftOut, identity: await identityFor(manifest, withSavedKey(keyFiles, config)) }
+}
+
+/** Without --key, that of SVC_BACKUP_KEY_FILE, which a new machine may not have yet. */
+function withSavedKey(keyFiles: string[], { backups }: Pick<Config, 'backups'>): string[] {
+  const saved = backups?.keyFile ?? null
+  return keyFiles.length === 0 && saved !== null && existsSync(saved) ? [saved] : keyFiles
 }
 
 async function identityFor({ recipient }: Manifest, keyFiles: string[]): Promise<string | null> {
@@ -130,11 +137,11 @@ async function identityFor({ recipient }: Manifest, keyFiles: string[]): Promise
   const mine = keys.find((key) => key.recipient === recipient)
   if (mine === undefined)
     throw new StartupError(
-      `${keys.map((key) => `The key file ${key.file} is for ${key.recipient}`).join('. ')}, and the backup is encrypted for ${recipient}. Nothing was changed.`,
+      `${keys.map((key) => `The key file ${key.file} is for ${key.recipient}`).join('. ')}, and the backup is encrypted for ${recipient}. Give its key file with --key. Nothing was changed.`,
     )
   if (mine.identity === null)
     throw new StartupError(
-      `The key file ${mine.file} has only a recipient, which cannot open a backup. Give the one with the identity (AGE-SECRET-KEY-…). Nothing was changed.`,
+      `The key file ${mine.file} has only a recipient, which cannot open a backup. Give the one with the identity (AGE-SECRET-KEY-…) with --key. Nothing was changed.`,
     )
   return mine.identity
 }

@@ -9,7 +9,7 @@ import { measureFileSystem, minFreeBytesOf } from '../storage/disk-watch.ts'
 
 /** Without room for the log of PostgreSQL, each write can be refused, also that of a deletion. */
 const byHand =
-  'Deletions can fail on a disk this full. First free some space by hand, such as that of logs and backups: docs/operate/incidents.md lists what may go.'
+  'Deletions can fail on a disk this full. First free some space by hand, such as that of logs and backups. The page "Incidents" of the docs lists what may go: /docs/operate/incidents on your server.'
 
 export async function examineDisk(config: Pick<Config, 'dataDir' | 'diskFreeBytesMin'>): Promise<Finding> {
   const { freeBytes: free, totalBytes: total } = await measureFileSystem(existing(config.dataDir))

@@ -27,7 +27,7 @@ export function requireLowerQuotas(
     if ((settings[name] ?? 0) <= max) continue
     const message = `is at most ${max} (${sizeText(max)}), the quota of this server`
     throw new ServiceError('invalid', `settings.${name} ${message}.`, {
-      hint: "The server's operator can raise it; see docs/operate/quotas.md.",
+      hint: 'Its operator can raise it: see the page "Quotas" of the docs, /docs/operate/quotas on your server.',
       detail: { issues: [{ path: `settings.${name}`, message }] },
     })
   }

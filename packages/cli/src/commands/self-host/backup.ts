@@ -268,7 +268,8 @@ export const restore = command({
     key: {
       kind: 'text',
       value: 'key-file',
-      summary: 'The age identity that opens an encrypted backup; may be repeated',
+      summary:
+        'The age identity that opens an encrypted backup (default: that of SVC_BACKUP_KEY_FILE); may be repeated',
       names: 'file',
       many: true,
     },
@@ -458,7 +459,7 @@ export const check = command({
     const read = `${count(projects, 'project')} and ${count(repositories, 'repository')}`
     if (disagreements.length > 0)
       throw new Refusal('not_available', `${count(disagreements.length, 'disagreement')} in ${read}`, {
-        hint: 'docs/operate/backup.md says what to do about each kind.',
+        hint: 'The page "Backup and restore" of the docs says what to do about each kind: /docs/operate/backup#check on your server.',
       })
     if (out.json) return
     const isHomeOfNone = projects === 0 && elsewhere.projects > 0

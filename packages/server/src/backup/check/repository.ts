@@ -103,7 +103,7 @@ async function broken({ db, project, repo }: Checked, how: string): Promise<Foun
     const work =
       length === 0
         ? ''
-        : ` The unfinished work of ${length === 1 ? '1 session' : `${length} sessions`} is in the mirror alone: see "A mirror" in docs/operate/backup.md.`
+        : ` The unfinished work of ${length === 1 ? '1 session' : `${length} sessions`} is in the mirror alone: see "A mirror" on the page "Backup and restore" of the docs, /docs/operate/backup#a-mirror on your server.`
     const remedy = `Its host has the commits. As the user of the server, move it away, and the server fetches it again when it next needs it: mv ${dir} ${aside}${work}`
     return { kind: 'broken_mirror', says: `${project.slug}: the mirror ${repo.dir} is damaged: ${how}. ${remedy}` }
   }

@@ -55,7 +55,7 @@ async function refuseTarget(deps: StartDeps, project: ProjectRow, to: string): P
   const { db, home, heartbeat } = deps
   if (home === null || project.home === null)
     throw new ServiceError('conflict', 'This server runs alone, so there is no server to move projects to.', {
-      hint: 'Start every server with SVC_PEER_URL: see docs/operate/several-servers.md.',
+      hint: 'Start every server with SVC_PEER_URL: see the page "Several servers" of the docs, /docs/operate/several-servers on your server.',
     })
   const server = await findServer(db, { server_name: to })
   if (server === null) throw noSuchServer(to)
