@@ -3218,6 +3218,15 @@ export interface components {
             base_ref: string;
             head_ref: string;
         };
+        FolderBytes: {
+            /**
+             * @description `database_log`: the write-ahead log of the embedded database. `unused_database`: an embedded database in the data folder of a server that uses another. `copies`: repositories of other servers.
+             * @enum {string}
+             */
+            kind: "database_log" | "unused_database" | "logs" | "copies" | "backups";
+            path: string;
+            bytes: number;
+        };
         KeptRows: {
             /** @enum {string} */
             kind: "events" | "deliveries" | "checks" | "deploys" | "firings" | "transcripts" | "branches" | "audit";
@@ -3242,6 +3251,8 @@ export interface components {
             unfinished_work_bytes: number;
             transcript_bytes: number;
             check_log_bytes: number;
+            /** @description Deleted, and uses the space until it is purged. */
+            deleted: boolean;
         };
         Member: {
             /** Format: uuid */
@@ -5350,6 +5361,7 @@ export type PlacedProject = components['schemas']['PlacedProject'];
 export type TakenProject = components['schemas']['TakenProject'];
 export type MissingRef = components['schemas']['MissingRef'];
 export type LostMerge = components['schemas']['LostMerge'];
+export type FolderBytes = components['schemas']['FolderBytes'];
 export type KeptRows = components['schemas']['KeptRows'];
 export type ProjectBytes = components['schemas']['ProjectBytes'];
 export type Member = components['schemas']['Member'];
@@ -5827,6 +5839,8 @@ export interface operations {
                             min_free_bytes: number;
                         };
                         database_bytes: number;
+                        /** @description What else uses the disk of the data, largest first: without repositories and rows of the database. */
+                        folders: components["schemas"]["FolderBytes"][];
                         kept: components["schemas"]["KeptRows"][];
                         /** @description Largest first. */
                         projects: components["schemas"]["ProjectBytes"][];

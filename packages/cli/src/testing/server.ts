@@ -29,6 +29,7 @@ export const serverAnswers = {
     server: null,
     disk: { total_bytes: 100 * 1024 ** 3, free_bytes: 61 * 1024 ** 3, min_free_bytes: 2 * 1024 ** 3 },
     database_bytes: 512 * 1024 ** 2,
+    folders: [{ kind: 'logs' as const, path: '/srv/svc/log', bytes: 3 * 1024 ** 2 }],
     kept: [
       {
         ...{ kind: 'events', setting: 'SVC_KEEP_EVENTS', keep_days: 30, rows: 1200, bytes: 4 * 1024 ** 2 },
@@ -40,6 +41,7 @@ export const serverAnswers = {
       {
         ...{ project_id: ids.project, slug: 'website', server: null, repository_bytes: 40 * 1024 ** 2 },
         ...{ unfinished_work_bytes: 0, transcript_bytes: 2 * 1024 ** 2, check_log_bytes: 1024 },
+        deleted: true,
       },
     ],
   }),

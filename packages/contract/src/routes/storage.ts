@@ -34,8 +34,20 @@ export const projectBytes = named('ProjectBytes', {
   unfinished_work_bytes: bytes,
   transcript_bytes: bytes,
   check_log_bytes: bytes,
+  deleted: z.boolean().describe('Deleted, and uses the space until it is purged.'),
 })
 export type ProjectBytes = z.infer<typeof projectBytes>
+
+export const folderBytes = named('FolderBytes', {
+  kind: z
+    .enum(['database_log', 'unused_database', 'logs', 'copies', 'backups'])
+    .describe(
+      '`database_log`: the write-ahead log of the embedded database. `unused_database`: an embedded database in the data folder of a server that uses another. `copies`: repositories of other servers.',
+    ),
+  path: z.string(),
+  bytes,
+})
+export type FolderBytes = z.infer<typeof folderBytes>
 
 export const getStorageRoute = route.get('user', '/v1/storage', {
   name: 'getStorage',
@@ -54,6 +66,9 @@ export const getStorageRoute = route.get('user', '/v1/storage', {
       min_free_bytes: bytes.describe('With less free space, the server takes no new work.'),
     }),
     database_bytes: bytes,
+    folders: z
+      .array(folderBytes)
+      .describe('What else uses the disk of the data, largest first: without repositories and rows of the database.'),
     kept: z.array(keptRows),
     projects: z.array(projectBytes).describe('Largest first.'),
   }),

@@ -48,6 +48,7 @@ export interface ProjectRows {
   project_id: string
   slug: string
   home: string | null
+  deleted: boolean
   transcripts: number
   unfinished: number
   check_logs: number
@@ -68,7 +69,7 @@ export async function bytesOfProjects(db: DbOrTransaction): Promise<ProjectRows[
       select r.project_id, sum(l.bytes)::float8 as bytes from check_log_chunks l
       join check_runs r using (run_id) group by r.project_id
     )
-    select p.project_id, coalesce(p.deleted_slug, p.slug) as slug, p.home,
+    select p.project_id, coalesce(p.deleted_slug, p.slug) as slug, p.home, p.deleted_at is not null as deleted,
       coalesce(m.bytes, 0) + coalesce(a.bytes, 0) as transcripts,
       coalesce(u.bytes, 0) as unfinished, coalesce(l.bytes, 0) as check_logs
     from projects p left join messages m using (project_id) left join attachments a using (project_id)

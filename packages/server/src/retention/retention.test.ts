@@ -1,5 +1,7 @@
 /** What only looks back is deleted when it is as old as the settings say, and its rows and space come back. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { type RetentionKind, retentionKinds } from '@svc/contract'
 import { sql } from 'kysely'
 import { parseConfig } from '../config.ts'
@@ -10,8 +12,9 @@ import { DeletionClock } from './deletion-clock.ts'
 interface Storage {
   disk: { total_bytes: number; free_bytes: number; min_free_bytes: number }
   database_bytes: number
+  folders: { kind: string; path: string; bytes: number }[]
   kept: { kind: RetentionKind; keep_days: number | null; rows: number; bytes: number; oldest_at: string | null }[]
-  projects: { project_id: string; repository_bytes: number | null; transcript_bytes: number }[]
+  projects: { project_id: string; repository_bytes: number | null; transcript_bytes: number; deleted: boolean }[]
 }
 
 const oldRows = 2_000
@@ -188,4 +191,32 @@ test('nothing is deleted for ever, and a setting that is no such time is refused
 test('only an owner of the instance sees what uses the disk', async () => {
   const other = await app.makeUser('owner', 'own')
   expect(await app.request('GET', '/v1/storage', { token: other.token })).toMatchObject({ status: 403 })
+})
+
+test('names a left-over database, logs and backups on the disk of the data, and marks deleted projects', async () => {
+  const { config } = app.deps
+  const place = `${config.dataDir}-backups`
+  config.backups = { place, everyMs: 1, keep: null, keyFile: null }
+  const folders = {
+    unused_database: join(config.dataDir, 'postgres'),
+    backups: place,
+    logs: join(config.dataDir, 'log'),
+  }
+  try {
+    for (const [at, path] of Object.values(folders).entries()) {
+      await mkdir(join(path, 'deep'), { recursive: true })
+      await writeFile(join(path, 'deep/file'), new Uint8Array((3 - at) * 65_536).fill(1))
+    }
+    const found = await storage()
+    expect(found.folders.map(({ kind, path }) => [kind, path])).toEqual(Object.entries(folders))
+    for (const { bytes } of found.folders) expect(bytes).toBeGreaterThanOrEqual(65_536)
+    const isDeleted = async () =>
+      (await storage()).projects.find((each) => each.project_id === app.project.project_id)?.deleted
+    expect(await isDeleted()).toBe(false)
+    await app.request('DELETE', `/v1/projects/${app.project.project_id}`)
+    expect(await isDeleted()).toBe(true)
+  } finally {
+    config.backups = null
+    await rm(place, { recursive: true, force: true })
+  }
 })

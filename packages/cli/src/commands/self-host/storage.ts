@@ -3,6 +3,11 @@ import { sizeText } from '@svc/contract/schemas/quotas'
 import { command } from '../../arguments/command.ts'
 import { dim } from '../../terminal/output.ts'
 
+const folderNames = {
+  ...{ database_log: 'database log', unused_database: 'unused database' },
+  ...{ logs: 'logs', copies: 'copies', backups: 'backups' },
+} as const
+
 export const storage = command({
   summary: 'Show what uses the disk and the database, and how long it is kept',
   about: [
@@ -25,12 +30,15 @@ export const storage = command({
     })
     if (out.json) return out.document(found)
     const { disk, database_bytes, kept, projects } = found
+    // Servers of earlier versions do not say it.
+    const { folders = [] }: Partial<typeof found> = found
     out.fields([
       // Servers of earlier versions do not say it.
       ...(found.server == null ? [] : [['server', found.server] as [string, string]]),
       ['disk', `${sizeText(disk.free_bytes)} of ${sizeText(disk.total_bytes)} free`],
       ['no new work below', sizeText(disk.min_free_bytes)],
       ['database', sizeText(database_bytes)],
+      ...folders.map(({ kind, path, bytes }): [string, string] => [folderNames[kind], `${sizeText(bytes)} in ${path}`]),
     ])
     out.line()
     out.table(kept, [
@@ -44,7 +52,7 @@ export const storage = command({
     if (projects.length === 0) return
     out.line()
     out.table(projects, [
-      { title: 'PROJECT', of: ({ slug }) => slug, shrink: true },
+      { title: 'PROJECT', of: ({ slug, deleted }) => (deleted ? `${slug} (deleted)` : slug), shrink: true },
       {
         title: 'REPOSITORY',
         of: ({ repository_bytes: bytes, server }) => (bytes === null ? dim(`at ${server ?? '?'}`) : sizeText(bytes)),

@@ -71,7 +71,12 @@ function FindingItem({ of: { name, state, says, mend } }: { of: Finding }) {
   )
 }
 
-function StorageCards({ of: { disk, database_bytes: database, kept, projects } }: { of: Storage }) {
+const folderNames: Record<Storage['folders'][number]['kind'], string> = {
+  ...{ database_log: 'Log of the database', unused_database: 'A database that is not in use' },
+  ...{ logs: 'Logs', copies: 'Copies', backups: 'Backups' },
+}
+
+function StorageCards({ of: { disk, database_bytes: database, folders, kept, projects } }: { of: Storage }) {
   const used = disk.total_bytes - disk.free_bytes
   return (
     <>
@@ -89,6 +94,11 @@ function StorageCards({ of: { disk, database_bytes: database, kept, projects } }
           <p className="text-dim">
             Below {sizeText(disk.min_free_bytes)} the server starts no new work. The database has {sizeText(database)}.
           </p>
+          {folders.map(({ kind, path, bytes }) => (
+            <p key={kind} className="wrap-anywhere text-dim">
+              {folderNames[kind]}: {sizeText(bytes)} in <code>{path}</code>
+            </p>
+          ))}
         </div>
         <Table
           label="How long rows are kept"
@@ -109,7 +119,7 @@ function StorageCards({ of: { disk, database_bytes: database, kept, projects } }
             label="Largest projects"
             columns={['Project', 'Repository', 'Unfinished work', 'Transcripts', 'Check logs']}
             rows={projects.map((row) => [
-              row.slug,
+              row.deleted ? `${row.slug} (deleted)` : row.slug,
               row.repository_bytes === null ? `at ${row.server ?? 'another server'}` : sizeText(row.repository_bytes),
               sizeText(row.unfinished_work_bytes),
               sizeText(row.transcript_bytes),
