@@ -10,18 +10,36 @@ export interface LogFile {
   bytesMax: number
   /** The content stays where it is, and is tried again a second later. */
   onFailed: (error: unknown) => void
+  /** So many lines could not be written, since the disk was full. It has space again. */
+  onLost: (lines: number) => void
 }
 
 /** Writes a line to standard error. Nothing is rotated while that is another file, a terminal or a pipe. */
 export function writerTo(file: LogFile): (line: string) => void {
   let looked = 0
+  let lost = 0
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', costsLines)
+  const onWritten = (error?: Error | null) => {
+    if (error) lost++
+    else if (lost > 0) {
+      const lines = lost
+      lost = 0
+      file.onLost(lines)
+    }
+  }
   return (line) => {
     if (Date.now() - looked >= lookEveryMs) {
       looked = Date.now()
       rotateIfLarge(file)
     }
-    process.stderr.write(line)
+    // The last line before may be cut off.
+    process.stderr.write(lost > 0 ? `\n${line}` : line, onWritten)
   }
+}
+
+/** A full disk costs lines of the log. Without a listener, the runtime prints its own trace and may end the process. */
+function costsLines(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOSPC' && error.code !== 'EDQUOT') throw error
 }
 
 function rotateIfLarge({ path, bytesMax, onFailed }: LogFile): void {

@@ -177,6 +177,7 @@ async function openLog(config: Config, redaction: Redaction) {
     path: resolve(config.dataDir, 'log/server.log'),
     bytesMax: config.logBytesMax,
     onFailed: (error) => log.warn({ err: error }, 'failed to rotate the log file'),
+    onLost: (lines) => log.error({ lines }, 'lines of the log are lost, because its disk was full'),
   })
   const log: Deps['log'] = makeLog(config.log, redact, write, () => tracing.ids())
   log.level = config.logLevel
