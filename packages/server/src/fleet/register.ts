@@ -13,7 +13,8 @@ import { sharedSettings } from './facts.ts'
 import { addressOf } from './pass.ts'
 import { joinsText, ownPlace } from './recorded-servers.ts'
 import { provesName } from './reachable.ts'
-import { keepServerName, readServerName } from './server-name.ts'
+import { keepServerName, keptServerName, readServerName } from './server-name.ts'
+import { beginMark, hasMark, isOlderFolder, keepMark, olderDatabaseText } from './start-marks.ts'
 import {
   endEarlier,
   endLonely,
@@ -24,6 +25,7 @@ import {
   lockNames,
   recordedServers,
   recordServer,
+  serversOfProjects,
 } from './store.ts'
 
 /** Its own heartbeat, which knows of outages, does not run yet. */
@@ -35,7 +37,7 @@ export interface Registered {
   serverName: string
   /** The name by which jobs choose their projects. Null on a server that runs alone. */
   home: string | null
-  /** Warns of a new folder beside other servers. Null: there are no other servers, or the folder is not new. */
+  /** Warns of a new folder beside other servers, or of a database that is older than the folder. */
   joins: string | null
 }
 
@@ -60,16 +62,21 @@ export async function registerServer(deps: RegisterDeps, own: Process): Promise<
 }
 
 async function enterServer({ config, db, log }: RegisterDeps, own: Process): Promise<Registered> {
-  const stored = config.roles.worker
-    ? [...(await storedProjects({ config }, 'repositories')), ...(await storedProjects({ config }, 'mirrors'))]
-    : []
-  return db.transaction().execute(async (trx) => {
+  const stored = [
+    ...(await storedProjects({ config }, 'repositories')),
+    ...(await storedProjects({ config }, 'mirrors')),
+  ]
+  const registered = await db.transaction().execute(async (trx) => {
     await lockNames(trx)
     const others = await liveOthers(trx, { folderId: own.folderId, deadAfterSeconds })
     const { serverName, named } = await requireName({ config, db: trx }, { folderId: own.folderId, others })
+    await refuseOlderFolder({ config, db: trx }, { folderId: own.folderId, serverName, stored })
+    const markBefore = named?.settings?.[markName] ?? null
+    const olderDatabase = olderDatabaseText(config, markBefore)
+    if (olderDatabase !== null) log.warn({ server_name: serverName }, olderDatabase)
+    await beginMark(config, { mark: own.instanceId, before: markBefore })
     if (named !== null && named.data_folder !== own.folderId)
       log.warn({ server_name: serverName }, 'this server takes the name of a server with another data folder')
-    keepServerName(config, serverName)
     if (named?.taken_over_at != null)
       log.warn(
         { server_name: serverName, at: named.taken_over_at },
@@ -80,7 +87,13 @@ async function enterServer({ config, db, log }: RegisterDeps, own: Process): Pro
       data_folder: own.folderId,
       instance_id: own.instanceId,
       peer_url: config.peerUrl,
-      settings: { ...sharedSettings(config), ...ownPlace(config), svc_version: version, [provesName]: 'true' },
+      settings: {
+        ...sharedSettings(config),
+        ...ownPlace(config),
+        svc_version: version,
+        [provesName]: 'true',
+        [markName]: own.instanceId,
+      },
       keeps_replicas: config.roles.worker && config.peerUrl !== null && config.replica !== 'none',
     })
     if (named !== null && named.data_folder !== own.folderId) await deleteReplicasOn(trx, serverName)
@@ -98,8 +111,35 @@ async function enterServer({ config, db, log }: RegisterDeps, own: Process): Pro
     const isNew = named === null && (await hasOtherServers(trx, serverName))
     const joins = isNew ? joinsText(serverName, { dataDir: config.dataDir, servers: await recordedServers(trx) }) : null
     if (joins !== null) log.warn({ server_name: serverName }, joins)
-    return { serverName, home: config.peerUrl === null ? null : serverName, joins }
+    return { serverName, home: config.peerUrl === null ? null : serverName, joins: olderDatabase ?? joins }
   })
+  // After the commit, since a folder without a name may take that of another one, and may have to try again.
+  keepServerName(config, registered.serverName)
+  await keepMark(config, own.instanceId)
+  return registered
+}
+
+/** In `servers.settings`, which a server of an earlier version replaces, so that the mark ends with a downgrade. */
+const markName = 'start_mark'
+
+/**
+ * Without its mark, a server of an earlier version has run on the row last, and nothing tells. A folder without a name gets
+ * one of the settings alone, which say so that it takes the place of another folder.
+ */
+async function refuseOlderFolder(
+  { config, db }: NameDeps,
+  { folderId, serverName, stored }: { folderId: string; serverName: string; stored: string[] },
+): Promise<void> {
+  const isNewest = (mark: string | null) => mark !== null && hasMark(config, mark)
+  const named = (await recordedServers(db)).find(({ server_name }) => server_name === serverName)
+  const isKnown = keptServerName(config.dataDir) !== null || named?.data_folder === folderId
+  if (named != null && named.start_mark !== null && isKnown && !isNewest(named.start_mark))
+    throw isOlderFolder(config, named)
+  // Among servers that reach each other, the home of a project answers, whatever is stored here.
+  if (config.peerUrl !== null) return
+  const others = await serversOfProjects(db, { except: serverName, projects: stored })
+  const newer = others.find(({ start_mark, is_taken_over }) => !is_taken_over && !isNewest(start_mark))
+  if (newer !== undefined) throw isOlderFolder(config, newer)
 }
 
 type Others = Awaited<ReturnType<typeof liveOthers>>

@@ -68,6 +68,8 @@ export interface RecordedServer {
   data_dir: string | null
   projects: number
   is_taken_over: boolean
+  /** Of its last start. Null: of an earlier version. */
+  start_mark: string | null
 }
 
 /** Every server that used the database, wherever it is now. Empty for the tables of a version without servers. */
@@ -77,10 +79,22 @@ export async function recordedServers(db: DbOrTransaction): Promise<RecordedServ
   // As JSON, since the tables of an earlier version may lack a column.
   const { rows } = await sql<RecordedServer>`
     select server_name, data_folder, to_jsonb(s) -> 'settings' ->> 'host' as host,
-      to_jsonb(s) -> 'settings' ->> 'data_dir' as data_dir, to_jsonb(s) ->> 'taken_over_at' is not null as is_taken_over,
+      to_jsonb(s) -> 'settings' ->> 'data_dir' as data_dir, to_jsonb(s) -> 'settings' ->> 'start_mark' as start_mark,
+      to_jsonb(s) ->> 'taken_over_at' is not null as is_taken_over,
       (select count(*)::integer from projects p where p.home = s.server_name and p.deleted_at is null) as projects
     from servers s order by server_name`.execute(db)
   return rows
+}
+
+/** The other servers at which some of these projects have their home. */
+export async function serversOfProjects(
+  db: DbOrTransaction,
+  { except, projects }: { except: string; projects: string[] },
+): Promise<RecordedServer[]> {
+  const { rows } = await sql<{ home: string }>`select distinct home from projects
+    where home <> ${except} and project_id::text = any(${projects}::text[])`.execute(db)
+  const homes = new Set(rows.map(({ home }) => home))
+  return (await recordedServers(db)).filter(({ server_name }) => homes.has(server_name))
 }
 
 export async function hasOtherServers(db: DbOrTransaction, serverName: string): Promise<boolean> {

@@ -1,0 +1,85 @@
+/**
+ * Each start leaves a mark in the data folder and in the server's row. A folder without the mark of the row is an older
+ * copy, or another folder, and lacks what the server has acknowledged since. A row with an earlier mark of the folder
+ * comes from a database that was restored alone.
+ */
+import { existsSync, readFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { writeFileWhole } from '../backup/place/write-file.ts'
+import type { Config } from '../config.ts'
+import { StartupError } from '../startup/startup-error.ts'
+import type { RecordedServer } from './store.ts'
+
+type Folder = Pick<Config, 'dataDir'>
+
+const fileName = 'start-marks'
+/** A database that was restored alone is rarely older than so many starts. */
+const marksMax = 1_000
+
+interface Mark {
+  id: string
+  /** Whether the transaction that recorded it in the database is known to be committed. */
+  isRecorded: boolean
+}
+
+const begun = ' begun'
+
+function readMarks({ dataDir }: Folder): Mark[] {
+  const path = join(dataDir, fileName)
+  if (!existsSync(path)) return []
+  const lines = readFileSync(path, 'utf8').split('\n').filter(Boolean)
+  return lines.map((line) => ({ id: line.slice(0, 36), isRecorded: !line.endsWith(begun) }))
+}
+
+async function writeMarks({ dataDir }: Folder, marks: Mark[]): Promise<void> {
+  const lines = marks.slice(-marksMax).map(({ id, isRecorded }) => `${id}${isRecorded ? '' : begun}\n`)
+  await writeFileWhole(join(dataDir, fileName), lines.join(''))
+}
+
+/**
+ * Before the transaction that records the mark commits, so that a crash in between leaves a folder with the mark of the
+ * row, whether it is the new one or the one before.
+ */
+export async function beginMark(folder: Folder, { mark, before }: { mark: string; before: string | null }) {
+  const marks = readMarks(folder).map((each) => (each.id === before ? { ...each, isRecorded: true } : each))
+  await writeMarks(folder, [...marks, { id: mark, isRecorded: false }])
+}
+
+export async function keepMark(folder: Folder, mark: string): Promise<void> {
+  const marks = readMarks(folder)
+  await writeMarks(
+    folder,
+    marks.map((each) => (each.id === mark ? { ...each, isRecorded: true } : each)),
+  )
+}
+
+/** Whether the folder has what a server with this mark has acknowledged. */
+export function hasMark(folder: Folder, mark: string): boolean {
+  return readMarks(folder).some(({ id }) => id === mark)
+}
+
+/** Null: the database is not older than the folder. */
+export function olderDatabaseText(folder: Folder, mark: string | null): string | null {
+  const marks = readMarks(folder)
+  const at = marks.findIndex(({ id }) => id === mark)
+  if (at === -1 || !marks.slice(at + 1).some(({ isRecorded }) => isRecorded)) return null
+  return `The database is older than the data folder ${folder.dataDir}, as after a restore of the database alone. Run svc self-host check: it shows what disagrees.`
+}
+
+/** `server`: the one that has served the projects of this folder since. */
+export function isOlderFolder({ dataDir }: Folder, server: RecordedServer): StartupError {
+  const { server_name: name, host, data_dir: newer } = server
+  const isHere = host === hostname()
+  const from =
+    newer === null ? 'another folder' : newer === dataDir && isHere ? 'a newer state of it' : `${newer} on ${host}`
+  const there =
+    newer === null || newer === dataDir || !isHere
+      ? 'Start the server with those data.'
+      : `Set SVC_DATA_DIR to that folder: svc self-host env set SVC_DATA_DIR=${quoted(newer)}.`
+  return new StartupError(
+    `The data folder ${dataDir} is not the newest: its projects were served from ${from} since (server ${name}), so it lacks what was pushed and merged there. ${there} If they are lost and this folder has to replace them, without what it lacks: remove the files server-name and server.lock in it, start once with SVC_SERVER_NAME=${name}, and run svc self-host check. Nothing was changed.`,
+  )
+}
+
+const quoted = (path: string) => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`)
