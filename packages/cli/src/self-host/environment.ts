@@ -2,6 +2,7 @@
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { isS3Address } from '@svc/contract/schemas/backup-address'
+import { quote } from '../arguments/shell-word.ts'
 import type { Context } from '../context.ts'
 import { assignment, fingerprints, readSettings, withAbsolutePaths } from './settings.ts'
 
@@ -37,6 +38,34 @@ async function unkeptSettings(ctx: Context): Promise<string[]> {
     .filter(([name, hash]) => kept[name] !== hash)
     .map(([name]) => name)
     .filter((name) => !name.startsWith('AWS_') || isBucket)
+}
+
+/** The data folder of the saved settings, without those of the shell. */
+export async function savedFolder({ io, configPath }: Pick<Context, 'io' | 'configPath'>): Promise<string> {
+  const saved = await readSettings({ configPath, skipsBrokenLines: true }).catch(unreadable)
+  return dataDirOf({ ...(io.env.HOME ? { HOME: io.env.HOME } : {}), ...saved })
+}
+
+/** Commands that need the settings say so. Others, such as a stop, do without them. */
+function unreadable(): null {
+  return null
+}
+
+/** Where this shell alone leads to the data folder, so that a later start without it uses another one. */
+export async function noteFolderOfShell(ctx: Context, { isCopy }: { isCopy: boolean }): Promise<void> {
+  const { io, out } = ctx
+  if (!io.env.SVC_DATA_DIR || (await readSettings(ctx)) === null) return
+  const [own, saved] = [dataDirOf(await serverEnvironment(ctx)), await savedFolder(ctx)]
+  if (own === saved) return
+  out.note(`SVC_DATA_DIR is set only in this shell. Commands and starts without it use ${saved}.`)
+  out.note(
+    `${isCopy ? 'If this server replaces that one, save it after the resume' : 'To save it'}: ${saveFolder(ctx, own)}`,
+  )
+}
+
+export function saveFolder({ io }: Pick<Context, 'io'>, dataDir: string): string {
+  const { SVC_CONFIG_FILE: config } = io.env
+  return `${config ? `SVC_CONFIG_FILE=${quote(config)} ` : ''}svc self-host env set SVC_DATA_DIR=${quote(dataDir)}`
 }
 
 export function dataDirOf(env: Readonly<Record<string, string>>): string {

@@ -1,9 +1,10 @@
 /** The server that `svc self-host` started. A process id alone may belong to another program by now. */
 import { parseJson } from '@svc/contract/json'
 import { replacePrivateFile } from '../config/private-file.ts'
-import { readFile, rm } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { readdir, readFile, rm } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
 import type { Context } from '../context.ts'
+import { savedFolder } from './environment.ts'
 import { selfHostFile, stateFileOf } from './self-host-file.ts'
 
 export interface ServerState {
@@ -38,15 +39,38 @@ export async function leftServer(ctx: Where): Promise<ServerState | null> {
 
 /** The running server that the commands mean without a SVC_DATA_DIR in their shell. */
 export async function usualServer(ctx: Where): Promise<ServerState | null> {
-  const state = await read(selfHostFile(ctx, 'json'))
+  const state = await usualState(ctx)
   return state !== null && (await isRunning(state)) ? state : null
+}
+
+/** Servers that run on other data folders than the one that the commands mean. */
+export async function serversBeside(ctx: Where): Promise<ServerState[]> {
+  const mine = (await runningServer(ctx))?.data_dir
+  const folder = dirname(ctx.configPath())
+  const names = (await readdir(folder).catch(absent)).filter((name) => /^self-host(-[0-9a-f]{12})?\.json$/.test(name))
+  const states = await Promise.all(names.map((name) => read(join(folder, name))))
+  const others = states.filter((state) => state !== null).filter(({ data_dir }) => data_dir !== mine)
+  const running = await Promise.all(others.map(isRunning))
+  return others.filter((_, at) => running[at])
+}
+
+/** No server was started here. */
+function absent(): string[] {
+  return []
 }
 
 /** A shell may name the data folder of another server than the usual one, such as a restored copy beside its original. */
 async function recordedServer(ctx: Where): Promise<ServerState | null> {
-  const usual = await read(selfHostFile(ctx, 'json'))
+  const usual = await usualState(ctx)
   const folder = folderOfShell(ctx)
   return folder === null || usual?.data_dir === folder ? usual : read(stateFileOf(ctx, folder))
+}
+
+/** A copy that was started beside its original may be the folder of the saved settings by now. */
+async function usualState(ctx: Where): Promise<ServerState | null> {
+  const usual = await read(selfHostFile(ctx, 'json'))
+  if (usual !== null && (await isRunning(usual))) return usual
+  return (await read(stateFileOf(ctx, await savedFolder(ctx)))) ?? usual
 }
 
 function folderOfShell({ io }: Where): string | null {
@@ -72,7 +96,7 @@ export async function rememberServer(ctx: Where, state: ServerState, { isCopy }:
 }
 
 export async function forgetServer(ctx: Where): Promise<void> {
-  const folder = folderOfShell(ctx)
+  const folder = (await recordedServer(ctx))?.data_dir ?? folderOfShell(ctx)
   const isUsual = folder === null || (await read(selfHostFile(ctx, 'json')))?.data_dir === folder
   await rm(isUsual ? selfHostFile(ctx, 'json') : stateFileOf(ctx, folder), { force: true })
 }

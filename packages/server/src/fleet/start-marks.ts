@@ -6,6 +6,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { quote } from '@svc/contract/shell-words'
 import { writeFileWhole } from '../backup/place/write-file.ts'
 import type { Config } from '../config.ts'
 import { StartupError } from '../startup/startup-error.ts'
@@ -76,10 +77,8 @@ export function isOlderFolder({ dataDir }: Folder, server: RecordedServer): Star
   const there =
     newer === null || newer === dataDir || !isHere
       ? 'Start the server with those data.'
-      : `Set SVC_DATA_DIR to that folder: svc self-host env set SVC_DATA_DIR=${quoted(newer)}.`
+      : `Set SVC_DATA_DIR to that folder: svc self-host env set SVC_DATA_DIR=${quote(newer)}.`
   return new StartupError(
     `The data folder ${dataDir} is not the newest: its projects were served from ${from} since (server ${name}), so it lacks what was pushed and merged there. ${there} If they are lost and this folder has to replace them, without what it lacks: remove the files server-name and server.lock in it, start once with SVC_SERVER_NAME=${name}, and run svc self-host check. Nothing was changed.`,
   )
 }
-
-const quoted = (path: string) => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`)

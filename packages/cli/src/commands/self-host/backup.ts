@@ -24,7 +24,7 @@ import { sleep } from '../../io.ts'
 import { askServer } from '../../self-host/ask-owner-link.ts'
 import { askServerProgram } from '../../self-host/ask-program.ts'
 import { askWithProgress } from '../../self-host/ask-with-progress.ts'
-import { dataDirOf, serverEnvironment } from '../../self-host/environment.ts'
+import { dataDirOf, noteFolderOfShell, serverEnvironment } from '../../self-host/environment.ts'
 import { refuseEmptyUrl } from '../../self-host/empty-database-url.ts'
 import { freePortFrom } from '../../self-host/free-port.ts'
 import { selfHostFile } from '../../self-host/self-host-file.ts'
@@ -308,6 +308,7 @@ export const restore = command({
     out.note(`Next: ${ctx.next('svc self-host check')}`)
     out.note(`Then: ${withSettings('svc self-host start', env)}`)
     out.note(`Once its original is off: ${withSettings('svc self-host resume', env)}`)
+    await noteFolderOfShell(ctx, { isCopy: true })
   },
 })
 
@@ -414,6 +415,7 @@ export const resume = command({
       )
     const start = withSettings('svc self-host start', await withItsPort(ctx))
     out.note(`To make it the host selfhost of this client: ${start}`)
+    await noteFolderOfShell(ctx, { isCopy: false })
   },
 })
 

@@ -22,7 +22,7 @@ import {
   troubleOf,
 } from '../../self-host/ask-running.ts'
 import { changedSettings, warnOfChanges } from '../../self-host/changed-settings.ts'
-import { dataDirOf, logOf, serverEnvironment } from '../../self-host/environment.ts'
+import { dataDirOf, logOf, noteFolderOfShell, serverEnvironment } from '../../self-host/environment.ts'
 import { writeSettings } from '../../self-host/settings.ts'
 import {
   findingOfBroken,
@@ -34,6 +34,7 @@ import {
 } from '../../self-host/invalid-settings.ts'
 import { folderHolder } from '../../self-host/folder-holder.ts'
 import { lastFailure } from '../../self-host/log-lines.ts'
+import { noteBeside } from '../../self-host/note-beside.ts'
 import { startedServer } from '../../self-host/serving-server.ts'
 import { isPaused, leftServer, runningServer, type ServerState } from '../../self-host/state.ts'
 import { leftRunning } from '../../self-host/what-runs.ts'
@@ -130,6 +131,7 @@ export const status = command({
     warnOfBroken(ctx, broken)
     warnOfChanges(ctx, changed)
     await warnOfInvalid(ctx, invalid)
+    await noteFolderOfShell(ctx, { isCopy: answers.info?.held != null })
     if (starting !== null) out.note(lookAgain)
     noteTrouble(ctx, server, answers)
   },
@@ -180,6 +182,8 @@ async function showStopped(ctx: Context, left: ServerState | null, why: { log: s
   ])
   if (why.error !== null) out.note(`To read what came before it: ${ctx.next('svc self-host logs')}`)
   if (left !== null) out.note(await leftRunning(ctx))
+  await noteFolderOfShell(ctx, { isCopy: false })
+  await noteBeside(ctx, 'svc self-host status')
   out.note(`Next: ${ctx.next('svc self-host start')}`)
 }
 

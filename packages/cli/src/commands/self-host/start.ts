@@ -15,7 +15,7 @@ import {
   warnOfInvalid,
   withoutBrokenLines,
 } from '../../self-host/invalid-settings.ts'
-import { serverEnvironment, warnOfUnkept } from '../../self-host/environment.ts'
+import { noteFolderOfShell, serverEnvironment, warnOfUnkept } from '../../self-host/environment.ts'
 import { launchServer } from '../../self-host/launch.ts'
 import { readSettings, writeSettings } from '../../self-host/settings.ts'
 import { requireServerProgram } from '../../self-host/require-server.ts'
@@ -111,16 +111,19 @@ async function sayRunning(ctx: Context, running: ServingServer, broken: Refusal 
   if (held !== null) return sayHeld(ctx, held)
   warnWithoutSandboxes(ctx, answers.ready)
   if (!isRegistered) sayOtherHost(ctx, running.url)
+  if (broken === null) await noteFolderOfShell(ctx, { isCopy: false })
   out.note(`Next: ${ctx.next('svc self-host status')} · ${ctx.next('svc self-host owner-link')}`)
 }
 
 /** Its client, too, stays with the original. */
-function sayHeld({ out, next }: Context, { backup_created_at }: { backup_created_at: string }): void {
+async function sayHeld(ctx: Context, { backup_created_at }: { backup_created_at: string }): Promise<void> {
+  const { out, next } = ctx
   out.warn(
     `Restored from a backup of ${out.time(backup_created_at)}: it answers reads only, and nothing acts. The host selfhost of this client stays as it is.`,
   )
   out.note(`Next: ${next('svc self-host check')} · ${next('svc self-host owner-link')} · ${next('svc self-host stop')}`)
   out.note(`Once its original is off: ${next('svc self-host resume')}, then ${next('svc self-host start')}`)
+  await noteFolderOfShell(ctx, { isCopy: true })
 }
 
 function sayOtherHost({ out }: Context, url: string): void {

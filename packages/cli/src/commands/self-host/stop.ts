@@ -8,6 +8,7 @@ import { askServer, askServerIn, askStopWithSessions } from '../../self-host/ask
 import { askServerProgram } from '../../self-host/ask-program.ts'
 import { foreignServer } from '../../self-host/foreign-server.ts'
 import { forgetServer, leftServer, runningServer } from '../../self-host/state.ts'
+import { noteBeside } from '../../self-host/note-beside.ts'
 import { untilStopped } from '../../self-host/until-stopped.ts'
 import { clockText, countsOf, leaseText, leftRunning, verbFor } from '../../self-host/what-runs.ts'
 
@@ -108,7 +109,10 @@ async function stopWithoutOurs(ctx: Context): Promise<void> {
   const other = await askServer(ctx)
   if (other !== null) throw await foreignServer(other, { stopped: false })
   if (out.json) return out.document({ stopped: false, pid: null, left })
-  if (left === null) return out.note('No server started by svc self-host start is running.')
+  if (left === null) {
+    out.note('No server started by svc self-host start is running.')
+    return noteBeside(ctx, 'svc self-host stop')
+  }
   out.note(`Process ${left.pid} ended without svc self-host stop. Its log is ${left.log}.`)
   out.note(await leftRunning(ctx))
 }
