@@ -1,6 +1,6 @@
 /** A backup of a server whose data disk has no byte left, to another disk. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -39,11 +39,11 @@ test('a backup of a server with a full disk is made, or says that the disk is fu
   if (!isMounted) return
   const { token } = await fillWithServer('', dir)
   const { child, url: server } = await bootServer({ dir, databaseUrl: '', token }, () => {})
+  const config = parseConfig({
+    ...{ HOME: dir, SVC_DATA_DIR: data, SVC_MASTER_KEY_FILE: join(dir, 'master.key'), SVC_SANDBOX_DRIVER: 'none' },
+  })
+  const backUpTo = (name: string) => backUp(config, { place: join(dir, name), keyFile: null, keep: null }, () => {})
   try {
-    const config = parseConfig({
-      ...{ HOME: dir, SVC_DATA_DIR: data, SVC_MASTER_KEY_FILE: join(dir, 'master.key'), SVC_SANDBOX_DRIVER: 'none' },
-    })
-    const backUpTo = (name: string) => backUp(config, { place: join(dir, name), keyFile: null, keep: null }, () => {})
     const url = await runningDatabase(join(data, 'postgres'))
     const client = new pg.Client({ connectionString: url! })
     await client.connect()
@@ -63,4 +63,13 @@ test('a backup of a server with a full disk is made, or says that the disk is fu
     child.kill('SIGTERM')
     await child.exited
   }
+
+  // Room for the start of a stopped database, and not for its caches.
+  await rm(join(data, 'postgres/base/5/pg_internal.init'), { force: true })
+  await fill()
+  const { size } = await stat(join(data, 'filler'))
+  await truncate(join(data, 'filler'), size - 64 * 1024)
+  await expect(backUpTo('while-stopped')).rejects.toThrow(
+    `The disk that holds ${join(data, 'postgres')} is full: free some space and start again.`,
+  )
 })

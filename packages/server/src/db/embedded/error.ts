@@ -67,7 +67,7 @@ export const diskFullCode = '53100'
 
 export const isDatabaseFull = (error: unknown) => error instanceof pg.DatabaseError && error.code === diskFullCode
 
-function diskFull(dir: string, cause?: unknown): EmbeddedPostgresError {
+export function diskFull(dir: string, cause?: unknown): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     'disk-full',
     `The disk that holds ${dir} is full: free some space and start again.`,

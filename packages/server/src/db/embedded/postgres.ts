@@ -6,7 +6,7 @@ import pg from 'pg'
 import { handledElsewhere, withDeadline } from '../../deadline.ts'
 import { launchPostgres, type PostgresChild } from './child.ts'
 import { dataMajor, prepareData } from './data.ts'
-import { EmbeddedPostgresError, explainFileError, explainOutput } from './error.ts'
+import { diskFull, EmbeddedPostgresError, explainFileError, explainOutput, isDatabaseFull } from './error.ts'
 import { findPostgresPrograms, type RootWay } from './programs.ts'
 
 export { EmbeddedPostgresError } from './error.ts'
@@ -152,7 +152,7 @@ async function waitUntilReady(
   while (Date.now() < deadline) {
     options.signal?.throwIfAborted()
     if (child.hasExited()) throw explainOutput(child.output(), options.dataDir)
-    if (await answers(options.connectionString)) return
+    if (await answers(options)) return
     await withDeadline(child.exited, 5, () => null)
   }
   throw new EmbeddedPostgresError('failed', `PostgreSQL in ${options.dataDir} did not answer within two minutes.`)
@@ -161,7 +161,7 @@ async function waitUntilReady(
 /** Not there yet, not listening yet, or still repairing after a crash. */
 const notYet = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', '57P03'])
 
-async function answers(connectionString: string): Promise<boolean> {
+async function answers({ connectionString, dataDir }: { connectionString: string; dataDir: string }): Promise<boolean> {
   const client = new pg.Client({ connectionString })
   // pg reports a broken connection a second time, as an event.
   client.on('error', handledElsewhere)
@@ -172,6 +172,8 @@ async function answers(connectionString: string): Promise<boolean> {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (notYet.has(code ?? '') || message === 'Connection terminated unexpectedly') return false
+    // For a new connection it writes a file of caches when it lacks one.
+    if (isDatabaseFull(error)) throw diskFull(dataDir, error)
     throw new EmbeddedPostgresError('failed', `PostgreSQL refused the first connection: ${message}`, error)
   } finally {
     await client.end().catch(handledElsewhere)
