@@ -230,6 +230,7 @@ test('a backup has a repository whose branches are deleted and moved while it ru
     await rm(join(store, 'refs/heads/gone'))
   }
   await server.json(['projects', 'rm', project_id, '--purge', '--yes'])
+  await document(selfHost(['backup', backups, '--json']))
 })
 
 test.each(['restore.after_repositories', 'restore.before_commit', 'restore.after_rows', 'restore.after_database'])(
