@@ -7,6 +7,7 @@ import { connect } from '../db/move/connect.ts'
 import { onConnection } from '../db/pool.ts'
 import { listServers } from '../fleet/recorded-servers.ts'
 import { keptServerName } from '../fleet/server-name.ts'
+import { hasMark, isOlderFolder } from '../fleet/start-marks.ts'
 import { recordedServers, type RecordedServer } from '../fleet/store.ts'
 import type { makeLog } from '../log.ts'
 import { lockStoppedData, readFolderId } from '../startup/folder-lock.ts'
@@ -15,7 +16,8 @@ import { StartupError } from '../startup/startup-error.ts'
 import { refuseUnfinishedRestore } from './restore-mark.ts'
 
 /**
- * For commands that would agree to a database whose repositories they do not find: none of its servers has this folder.
+ * For commands that would agree to a database whose repositories they do not find: none of its servers has this folder,
+ * or its server has served from a newer one.
  * The embedded database is part of its folder.
  */
 export async function requireFolderOfServer(config: Config): Promise<void> {
@@ -26,6 +28,9 @@ export async function requireFolderOfServer(config: Config): Promise<void> {
   try {
     const marked = await requireDatabaseOf(config, end.client)
     const servers = await recordedServers(onConnection(end.client))
+    const own = servers.find(({ server_name }) => server_name === keptServerName(dataDir))
+    if (own !== undefined && own.start_mark !== null && !hasMark(config, own.start_mark))
+      throw isOlderFolder(config, own)
     // A restored folder has no server yet.
     if (marked || servers.length === 0 || isOfOne(dataDir, servers)) return
     const why = existsSync(dataDir) ? 'is not the data folder of a server of this database' : 'does not exist'
