@@ -186,11 +186,15 @@ export class TortureServer extends ServerProcess {
   }
 }
 
-/** Each server has a data folder of its own, which it locks. As on a shared file system, the repositories are the same. */
+/**
+ * Each server has a data folder of its own, which it locks. As on a shared file system, the repositories are the same. The
+ * other one has started, and with its mark this folder does not count as an older copy.
+ */
 async function shareRepositories(from: string, to: string): Promise<void> {
   await mkdir(to, { mode: 0o700 })
   for (const name of ['repositories', 'mirrors']) {
     await mkdir(join(from, name), { recursive: true, mode: 0o700 })
     await symlink(join(from, name), join(to, name))
   }
+  await symlink(join(from, 'start-marks'), join(to, 'start-marks'))
 }

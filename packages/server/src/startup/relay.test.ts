@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { makeToken } from '@svc/contract'
 import { createTestDatabase } from '../db/testing-cluster.ts'
 import { until } from '../testing-until.ts'
+import { recordedRunDir } from './run-dir.ts'
 import { bootServer } from './testing-server.ts'
 
 const dir = await mkdtemp(join(tmpdir(), 'svc-relay-'))
@@ -19,7 +20,8 @@ test('a server whose run folder was removed listens to sandboxes again', async (
   const { child, url } = await bootServer({ dir, databaseUrl: database.url, token }, () => {})
   try {
     expect(url).not.toBeNull()
-    const runDir = join(dir, 'data/run')
+    const dataDir = join(dir, 'data')
+    const runDir = (await recordedRunDir({ dataDir })) ?? join(dataDir, 'run')
     const unix = join(runDir, 'relay/relay.sock')
     const answers = () =>
       fetch('http://localhost/v1/health', { unix, keepalive: false }).then(
