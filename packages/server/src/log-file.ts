@@ -1,14 +1,15 @@
 /** The log of a server that `svc self-host start` started: a file in the data folder. */
-import { copyFileSync, existsSync, fstatSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { copyFileSync, existsSync, fstatSync, renameSync, rmSync, statfsSync, statSync, truncateSync } from 'node:fs'
 
 const olderKept = 4
 const lookEveryMs = 1000
+const retryMs = 10_000
 
 export interface LogFile {
   path: string
   /** Above this, its content moves to `<path>.1`, and that of `.1` to `.2`. Infinity for a file without limit. */
   bytesMax: number
-  /** The content stays where it is, and is tried again a second later. */
+  /** The content stays where it is, and is tried again. Called once until that works. */
   onFailed: (error: unknown) => void
   /** So many lines could not be written, since the disk was full. It has space again. */
   onLost: (lines: number) => void
@@ -16,7 +17,8 @@ export interface LogFile {
 
 /** Writes a line to standard error. Nothing is rotated while that is another file, a terminal or a pipe. */
 export function writerTo(file: LogFile): (line: string) => void {
-  let looked = 0
+  let lookAt = 0
+  let isReported = false
   let lost = 0
   for (const stream of [process.stdout, process.stderr]) stream.on('error', costsLines)
   const onWritten = (error?: Error | null) => {
@@ -28,9 +30,11 @@ export function writerTo(file: LogFile): (line: string) => void {
     }
   }
   return (line) => {
-    if (Date.now() - looked >= lookEveryMs) {
-      looked = Date.now()
-      rotateIfLarge(file)
+    if (Date.now() >= lookAt) {
+      const failure = rotateIfLarge(file)
+      lookAt = Date.now() + (failure === null ? lookEveryMs : retryMs)
+      if (failure !== null && !isReported) file.onFailed(failure)
+      isReported = failure !== null
     }
     // The last line before may be cut off.
     process.stderr.write(lost > 0 ? `\n${line}` : line, onWritten)
@@ -42,21 +46,31 @@ function costsLines(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOSPC' && error.code !== 'EDQUOT') throw error
 }
 
-function rotateIfLarge({ path, bytesMax, onFailed }: LogFile): void {
+/** Returns why that failed. */
+function rotateIfLarge({ path, bytesMax }: LogFile): Error | null {
   try {
     const { size, dev, ino } = fstatSync(process.stderr.fd)
-    if (size <= bytesMax) return
+    if (size <= bytesMax) return null
     const there = statSync(path)
-    if (there.dev === dev && there.ino === ino) rotate(path)
+    if (there.dev !== dev || there.ino !== ino) return null
+    requireRoom(path, size)
+    rotate(path)
+    return null
   } catch (error) {
-    onFailed(error)
+    return error as Error
   }
+}
+
+/** A copy that fills the disk would fail everything else on it. */
+function requireRoom(path: string, bytes: number): void {
+  const { bavail, bsize } = statfsSync(path)
+  if (bavail * bsize < 2 * bytes)
+    throw new Error(`The disk of ${path} has no room for a copy of its ${bytes} bytes. Free some, or empty the file.`)
 }
 
 /** Copied, not renamed: this process and its children write to the open file, at its end. */
 function rotate(path: string): void {
   const copy = `${path}.partial`
-  rmSync(`${path}.${olderKept}`, { force: true })
   try {
     copyFileSync(path, copy)
   } catch (error) {

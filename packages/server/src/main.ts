@@ -13,6 +13,7 @@ import { examineServer } from './doctor/examine-server.ts'
 import { armFailpoints } from './failpoint.ts'
 import { recordFirstSandboxes } from './fleet/facts.ts'
 import { makeForwarder } from './fleet/forwarder.ts'
+import { renewMark } from './fleet/start-marks.ts'
 import { watchHomes } from './fleet/watch-homes.ts'
 import { Listener } from './listen.ts'
 import { writerTo } from './log-file.ts'
@@ -158,6 +159,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
       shutdown.drain('readers of events', deps.events.close()),
       shutdown.drain('background jobs', working),
     ])
+    if (config.roles.worker) await shutdown.drain('the mark of the data folder', renewMark(deps).catch(unmarked(log)))
   } finally {
     await shutdown.drain('connections', Promise.all([listener.close(), peers?.close(), relay.close(), owners?.close()]))
     await shutdown.wait('the heartbeat', Promise.resolve(heartbeat?.end()))
@@ -243,6 +245,9 @@ async function lockFolder(dataDir: string): Promise<ReturnType<typeof lockDataFo
   await makeDataDir(dataDir)
   return lockDataFolder(dataDir, randomUUID)
 }
+
+const unmarked = (log: Deps['log']) => (error: unknown) =>
+  log.warn({ err: error }, 'the mark of the data folder was not renewed')
 
 function logFailed(log: Deps['log']): (error: unknown) => void {
   return (error) => log.error({ err: error }, 'a request failed before its handler could answer it')

@@ -1,7 +1,7 @@
 /** A data folder that is older than the one that served its projects last does not serve them. */
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { randomUUID } from 'node:crypto'
-import { cp, mkdir, rm } from 'node:fs/promises'
+import { cp, lstat, mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Fleet, type FleetServer, makeFleet } from './testing-fleet.ts'
 import { FleetProject } from './testing-work.ts'
@@ -75,6 +75,18 @@ test('the original of a copied folder does not start once the copy has served, a
   expect(await refused('moved')).toContain(`SVC_DATA_DIR=${folder('original')}`)
 })
 
+test('a copy that was made while the server ran does not start after its stop, and the server does', async () => {
+  await starts('data', named)
+  const project = await FleetProject.make(fleet, server)
+  const isNoSocket = async (path: string) => !(await lstat(path)).isSocket()
+  await cp(folder('data'), folder('snapshot'), { recursive: true, filter: isNoSocket })
+  const head = await merges(project, 'after-the-snapshot')
+  await server.kill('SIGTERM')
+  expect(await refused('snapshot')).toContain('is not the newest')
+  await starts('data')
+  expect(await mainOf(project)).toBe(head)
+})
+
 test('a folder with repositories of another server does not take its projects over, and names the way', async () => {
   await starts('original', named)
   const project = await FleetProject.make(fleet, server)
@@ -133,4 +145,29 @@ test('a folder starts after a crash before or after the database recorded its ma
   await server.kill('SIGTERM')
   await rm(file)
   expect(await refused('data')).toContain('its projects were served from a newer state of it since')
+})
+
+test('a server whose disk is full starts with the mark of before', async () => {
+  const disk = folder('disk')
+  await mkdir(disk)
+  if (Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', 'size=4m,mode=700', 'tmpfs', disk]).exitCode !== 0)
+    return console.log('not run: this user cannot mount a small file system')
+  try {
+    await starts('disk', named)
+    await server.kill('SIGTERM')
+    const filler = join(disk, 'filler')
+    const full = await Bun.write(filler, new Uint8Array(8 * 1024 ** 2)).catch(
+      (error: NodeJS.ErrnoException) => error.code,
+    )
+    expect(full).toBe('ENOSPC')
+    for (let start = 0; start < 2; start++) {
+      await starts('disk')
+      await server.kill('SIGTERM')
+    }
+    await rm(filler)
+    await starts('disk')
+  } finally {
+    await server.kill('SIGTERM')
+    Bun.spawnSync(['umount', '--lazy', disk])
+  }
 })

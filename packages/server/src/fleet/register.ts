@@ -14,6 +14,7 @@ import { addressOf } from './pass.ts'
 import { joinsText, ownPlace } from './recorded-servers.ts'
 import { provesName } from './reachable.ts'
 import { keepServerName, keptServerName, readServerName } from './server-name.ts'
+import { isDiskFull } from '@svc/git'
 import { beginMark, hasMark, isOlderFolder, keepMark, olderDatabaseText } from './start-marks.ts'
 import {
   endEarlier,
@@ -74,7 +75,10 @@ async function enterServer({ config, db, log }: RegisterDeps, own: Process): Pro
     const markBefore = named?.settings?.[markName] ?? null
     const olderDatabase = olderDatabaseText(config, markBefore)
     if (olderDatabase !== null) log.warn({ server_name: serverName }, olderDatabase)
-    await beginMark(config, { mark: own.instanceId, before: markBefore })
+    const mark = await beginMark(config, { mark: own.instanceId, before: markBefore }).then(
+      () => own.instanceId,
+      leftOnFullDisk(markBefore),
+    )
     if (named !== null && named.data_folder !== own.folderId)
       log.warn({ server_name: serverName }, 'this server takes the name of a server with another data folder')
     if (named?.taken_over_at != null)
@@ -92,7 +96,7 @@ async function enterServer({ config, db, log }: RegisterDeps, own: Process): Pro
         ...ownPlace(config),
         svc_version: version,
         [provesName]: 'true',
-        [markName]: own.instanceId,
+        ...(mark === null ? {} : { [markName]: mark }),
       },
       keeps_replicas: config.roles.worker && config.peerUrl !== null && config.replica !== 'none',
     })
@@ -115,9 +119,17 @@ async function enterServer({ config, db, log }: RegisterDeps, own: Process): Pro
   })
   // After the commit, since a folder without a name may take that of another one, and may have to try again.
   keepServerName(config, registered.serverName)
-  await keepMark(config, own.instanceId)
+  await keepMark(config, own.instanceId).catch(leftOnFullDisk(null))
   return registered
 }
+
+/** A server on a full disk starts with the mark of before, because it still answers reads and merges. */
+const leftOnFullDisk =
+  <T>(before: T) =>
+  (error: unknown): T => {
+    if (!isDiskFull(error)) throw error
+    return before
+  }
 
 /** In `servers.settings`, which a server of an earlier version replaces, so that the mark ends with a downgrade. */
 const markName = 'start_mark'

@@ -1,22 +1,24 @@
 /**
- * Each start leaves a mark in the data folder and in the server's row. A folder without the mark of the row is an older
+ * Each start leaves a mark in the data folder and in the server's row, and so does each hour and a stop. A folder without the mark of the row is an older
  * copy, or another folder, and lacks what the server has acknowledged since. A row with an earlier mark of the folder
  * comes from a database that was restored alone.
  */
+import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { quote } from '@svc/contract/shell-words'
 import { writeFileWhole } from '../backup/place/write-file.ts'
 import type { Config } from '../config.ts'
+import type { Deps } from '../deps.ts'
 import { StartupError } from '../startup/startup-error.ts'
-import type { RecordedServer } from './store.ts'
+import { type RecordedServer, setStartMark } from './store.ts'
 
 type Folder = Pick<Config, 'dataDir'>
 
 const fileName = 'start-marks'
-/** A database that was restored alone is rarely older than so many starts. */
-const marksMax = 1_000
+/** A database that was restored alone is rarely older than so many of them. */
+const marksMax = 5_000
 
 interface Mark {
   id: string
@@ -55,6 +57,21 @@ export async function keepMark(folder: Folder, mark: string): Promise<void> {
   )
 }
 
+/** A copy that was made before does not count as the newest any more. */
+export async function renewMark({
+  config,
+  db,
+  serverName,
+  instanceId,
+}: Pick<Deps, 'config' | 'db' | 'serverName' | 'instanceId'>): Promise<void> {
+  const mark = randomUUID()
+  await db.transaction().execute(async (trx) => {
+    const before = await setStartMark(trx, { server_name: serverName, instance_id: instanceId, mark })
+    if (before !== undefined) await beginMark(config, { mark, before })
+  })
+  await keepMark(config, mark)
+}
+
 /** Whether the folder has what a server with this mark has acknowledged. */
 export function hasMark(folder: Folder, mark: string): boolean {
   return readMarks(folder).some(({ id }) => id === mark)
@@ -79,6 +96,6 @@ export function isOlderFolder({ dataDir }: Folder, server: RecordedServer): Star
       ? 'Start the server with those data.'
       : `Set SVC_DATA_DIR to that folder: svc self-host env set SVC_DATA_DIR=${quote(newer)}.`
   return new StartupError(
-    `The data folder ${dataDir} is not the newest: its projects were served from ${from} since (server ${name}), so it lacks what was pushed and merged there. ${there} If they are lost and this folder has to replace them, without what it lacks: remove the files server-name and server.lock in it, start once with SVC_SERVER_NAME=${name}, and run svc self-host check. Nothing was changed.`,
+    `The data folder ${dataDir} is not the newest: its projects were served from ${from} since (server ${name}), so it lacks what was pushed and merged there. ${there} If they are lost and this folder has to replace them, without what it lacks: remove the files server-name and server.lock in it, start once with SVC_SERVER_NAME=${name}, and run svc self-host check; the next backup to the same place needs --claim. Nothing was changed.`,
   )
 }

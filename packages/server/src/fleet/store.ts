@@ -60,6 +60,19 @@ export async function recordServer(
     .execute()
 }
 
+/** Returns the mark before. Undefined: the row is not that of this process any more. */
+export async function setStartMark(
+  db: DbOrTransaction,
+  { server_name, instance_id, mark }: { server_name: string; instance_id: string; mark: string },
+): Promise<string | null | undefined> {
+  const { rows } = await sql<{ before: string | null }>`with own as (
+      select server_name, settings ->> 'start_mark' as before from servers
+      where server_name = ${server_name} and instance_id = ${instance_id} for update)
+    update servers s set settings = s.settings || jsonb_build_object('start_mark', ${mark}::text)
+    from own where s.server_name = own.server_name returning own.before`.execute(db)
+  return rows[0]?.before
+}
+
 export interface RecordedServer {
   server_name: string
   data_folder: string

@@ -18,6 +18,7 @@ import type { Deps } from '../deps.ts'
 import { recordOwnSandboxes } from '../fleet/facts.ts'
 import { balanceServers } from '../fleet/moves/balance.ts'
 import { removeCopies } from '../fleet/moves/remove-copies.ts'
+import { renewMark } from '../fleet/start-marks.ts'
 import { MoveTender } from '../fleet/moves/tend-moves.ts'
 import { forgetOldMarks } from '../inbox/mark-store.ts'
 import { deleteOldKeys } from '../http/idempotency-store.ts'
@@ -333,6 +334,7 @@ function jobsOfHomes(deps: Deps): Job[] {
       idleMs: 20_000,
       run: (_signal, changed) => balanceServers(deps, { ofDrains: changed !== 'all' }),
     },
+    { name: 'renew the mark of the data folder', scope: 'own disk', everyMs: 3_600_000, run: () => renewMark(deps) },
     { name: 'test sandboxes', scope: 'own sandboxes', everyMs: 60_000, run: () => recordOwnSandboxes(deps) },
     {
       name: 'remove moved copies',

@@ -42,9 +42,12 @@ export class FolderPlace implements Place {
 
   async list(folder: string): Promise<ListedFile[]> {
     const files = (await this.#files(folder)).filter((path) => !path.endsWith(partialSuffix))
-    return Promise.all(
-      files.map(async (path) => ({ name: relative(this.address, path), bytes: (await stat(path)).size })),
-    )
+    // One that is removed meanwhile is left out.
+    const sizes = await Promise.all(files.map(async (path) => (await stat(path).catch(absent))?.size ?? null))
+    return files.flatMap((path, at) => {
+      const bytes = sizes[at] ?? null
+      return bytes === null ? [] : { name: relative(this.address, path), bytes }
+    })
   }
 
   async *read(name: string): Chunks {
