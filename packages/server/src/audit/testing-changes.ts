@@ -242,14 +242,18 @@ export const promptChanges = (app: () => SessionApp, freshSession: () => Promise
       const { options } = app().driver
       options.bootMs = 60_000
       const { body: session } = await app().create()
-      delete options.bootMs
       const sent = { body: { text: 'never mind' } }
       const { body } = await app().request<{ prompt_id: string }>(
         'POST',
         app().path(session.session_id, 'prompt'),
         sent,
       )
-      return () => app().request('DELETE', app().path(session.session_id, `prompts/${body.prompt_id}`))
+      return async () => {
+        const reply = await app().request('DELETE', app().path(session.session_id, `prompts/${body.prompt_id}`))
+        // The sandbox begins to boot after the session is created.
+        delete options.bootMs
+        return reply
+      }
     },
   },
 })
