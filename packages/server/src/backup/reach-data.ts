@@ -29,8 +29,9 @@ export async function requireFolderOfServer(config: Config): Promise<void> {
     const marked = await requireDatabaseOf(config, end.client)
     const servers = await recordedServers(onConnection(end.client))
     const own = servers.find(({ server_name }) => server_name === keptServerName(dataDir))
-    if (own !== undefined && own.start_mark !== null && !hasMark(config, own.start_mark))
-      throw isOlderFolder(config, own)
+    // Several servers start on a disk of an earlier time.
+    const isAlone = own?.peer_url === null
+    if (isAlone && own.start_mark !== null && !hasMark(config, own.start_mark)) throw isOlderFolder(config, own)
     // A restored folder has no server yet.
     if (marked || servers.length === 0 || isOfOne(dataDir, servers)) return
     const why = existsSync(dataDir) ? 'is not the data folder of a server of this database' : 'does not exist'

@@ -136,7 +136,8 @@ const markName = 'start_mark'
 
 /**
  * Without its mark, a server of an earlier version has run on the row last, and nothing tells. A folder without a name gets
- * one of the settings alone, which say so that it takes the place of another folder.
+ * one of the settings alone, which say so that it takes the place of another folder. Several servers record each change of a
+ * ref, and a home that lacks some refuses to change its projects (`projects/replicas/earlier-disk.ts`).
  */
 async function refuseOlderFolder(
   { config, db }: NameDeps,
@@ -145,7 +146,8 @@ async function refuseOlderFolder(
   const isNewest = (mark: string | null) => mark !== null && hasMark(config, mark)
   const named = (await recordedServers(db)).find(({ server_name }) => server_name === serverName)
   const isKnown = keptServerName(config.dataDir) !== null || named?.data_folder === folderId
-  if (named != null && named.start_mark !== null && isKnown && !isNewest(named.start_mark))
+  const isJudgedByRefs = config.peerUrl !== null && named?.peer_url != null
+  if (named != null && named.start_mark !== null && isKnown && !isJudgedByRefs && !isNewest(named.start_mark))
     throw isOlderFolder(config, named)
   // Among servers that reach each other, the home of a project answers, whatever is stored here.
   if (config.peerUrl !== null) return
