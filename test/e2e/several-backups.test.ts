@@ -113,7 +113,7 @@ test('the doctor says what the backups of a server do not include', async () => 
   await ada.kill('SIGTERM')
   try {
     expect(await backupsOf(ada, { SVC_BACKUP_DIR: placeOf(ada) })).toMatchObject({
-      state: 'good',
+      state: 'weak',
       says: expect.stringContaining('It does not include 1 project at home on other servers'),
     })
   } finally {
