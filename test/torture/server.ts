@@ -1,6 +1,6 @@
 /** The real server from source in its own process, which can be killed and restarted on the same data. */
 import { randomBytes } from 'node:crypto'
-import { mkdir, mkdtemp, readdir, symlink } from 'node:fs/promises'
+import { mkdir, mkdtemp, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -85,7 +85,6 @@ export class TortureServer extends ServerProcess {
   async start(options: StartOptions = {}): Promise<boolean> {
     const began = performance.now()
     const { fleet } = this.#options
-    if (fleet === undefined) await shareMarks(this.dir, this.dataDir)
     this.#port ??= String(await freePort())
     const isUp = await this.launch([...(fleet?.around ?? []), ...this.#program(), 'server'], this.environment(options))
     if (!isUp) {
@@ -194,15 +193,4 @@ async function shareRepositories(from: string, to: string): Promise<void> {
     await mkdir(join(from, name), { recursive: true, mode: 0o700 })
     await symlink(join(from, name), join(to, name))
   }
-}
-
-/** With the marks of the others, a folder with their repositories does not count as an older copy. Its own mark comes last. */
-async function shareMarks(dir: string, own: string): Promise<void> {
-  const folders = (await readdir(dir)).filter((name) => /^data(-|$)/.test(name)).map((name) => join(dir, name))
-  if (folders.length < 2) return
-  const files = [...folders.filter((folder) => folder !== own), own].map((folder) =>
-    Bun.file(join(folder, 'start-marks')),
-  )
-  const marks = await Promise.all(files.map(async (file) => ((await file.exists()) ? file.text() : '')))
-  await Bun.write(join(own, 'start-marks'), marks.join(''))
 }

@@ -1,11 +1,16 @@
 /** Tells an operator which servers the database knows, where the settings may name the wrong data folder. */
+import { existsSync, realpathSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { join } from 'node:path'
 import { count } from '@svc/contract/count'
 import type { Config } from '../config.ts'
 import type { RecordedServer } from './store.ts'
 
 /** Recorded with the settings of a server. */
-export const ownPlace = ({ dataDir }: Pick<Config, 'dataDir'>) => ({ host: hostname(), data_dir: dataDir })
+export function ownPlace({ dataDir }: Pick<Config, 'dataDir'>) {
+  const path = join(dataDir, 'repositories')
+  return { host: hostname(), data_dir: dataDir, repositories: existsSync(path) ? realpathSync(path) : path }
+}
 
 const shownMax = 10
 

@@ -25,6 +25,7 @@ import {
   livesOnFolder,
   lockNames,
   recordedServers,
+  type RecordedServer,
   recordServer,
   serversOfProjects,
 } from './store.ts'
@@ -149,10 +150,12 @@ async function refuseOlderFolder(
   const isJudgedByRefs = config.peerUrl !== null && named?.peer_url != null
   if (named != null && named.start_mark !== null && isKnown && !isJudgedByRefs && !isNewest(named.start_mark))
     throw isOlderFolder(config, named)
-  // Among servers that reach each other, the home of a project answers, whatever is stored here.
+  // Folders that link the same repositories have the same state. Among servers that reach each other, the home of a project answers, whatever is stored here.
   if (config.peerUrl !== null) return
   const others = await serversOfProjects(db, { except: serverName, projects: stored })
-  const newer = others.find(({ start_mark, is_taken_over }) => !is_taken_over && !isNewest(start_mark))
+  const own = ownPlace(config)
+  const isSame = ({ host, repositories }: RecordedServer) => host === own.host && repositories === own.repositories
+  const newer = others.find((each) => !each.is_taken_over && !isSame(each) && !isNewest(each.start_mark))
   if (newer !== undefined) throw isOlderFolder(config, newer)
 }
 

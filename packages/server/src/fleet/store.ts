@@ -81,6 +81,8 @@ export interface RecordedServer {
   data_dir: string | null
   projects: number
   is_taken_over: boolean
+  /** The real path of its repositories. Null: of an earlier version. */
+  repositories: string | null
   /** Null: it ran alone. */
   peer_url: string | null
   /** Of its last start. Null: of an earlier version. */
@@ -96,6 +98,7 @@ export async function recordedServers(db: DbOrTransaction): Promise<RecordedServ
     select server_name, data_folder, to_jsonb(s) -> 'settings' ->> 'host' as host,
       to_jsonb(s) -> 'settings' ->> 'data_dir' as data_dir, to_jsonb(s) -> 'settings' ->> 'start_mark' as start_mark,
       to_jsonb(s) ->> 'peer_url' as peer_url,
+      to_jsonb(s) -> 'settings' ->> 'repositories' as repositories,
       to_jsonb(s) ->> 'taken_over_at' is not null as is_taken_over,
       (select count(*)::integer from projects p where p.home = s.server_name and p.deleted_at is null) as projects
     from servers s order by server_name`.execute(db)
