@@ -1,4 +1,5 @@
 /** The log of a server that `svc self-host start` started: a file in the data folder. */
+import { isDiskFull } from '@svc/git'
 import { copyFileSync, existsSync, fstatSync, renameSync, rmSync, statfsSync, statSync, truncateSync } from 'node:fs'
 
 const olderKept = 4
@@ -43,7 +44,7 @@ export function writerTo(file: LogFile): (line: string) => void {
 
 /** A full disk costs lines of the log. Without a listener, the runtime prints its own trace and may end the process. */
 function costsLines(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'ENOSPC' && error.code !== 'EDQUOT') throw error
+  if (!isDiskFull(error)) throw error
 }
 
 /** Returns why that failed. */

@@ -63,7 +63,7 @@ export interface BackupList {
   damaged: DamagedBackup[]
   /** The ids of backups that were removed while they were read. They are not among the others. */
   removed: string[]
-  /** Of files that none of these needs: an interrupted backup left them, or one that runs now wrote them. */
+  /** The size of files that none of these needs: an interrupted backup left them, or one that runs now wrote them. */
   unneeded_bytes: number
 }
 
@@ -74,7 +74,7 @@ export const unfinishedBackup = 'unfinished'
 export interface RemovalReport {
   place: string
   removed: string[]
-  /** Of the files that no other backup needs, without the manifests. */
+  /** The size of the files that no other backup needs, without the manifests. */
   freed_bytes: number
   /** How many the place has still. */
   backups: number

@@ -28,7 +28,7 @@ interface Sending<Result, Given> {
   mutate: (given: Given, options?: { onSuccess: () => void }) => void
 }
 
-/** What a list of project tokens adds. */
+/** A list of project tokens adds fields. */
 type AnyToken = Token & Partial<ProjectToken>
 
 interface TokensOf<T extends AnyToken, Key extends QueryKey> {

@@ -17,7 +17,7 @@ export async function whyUnreadable(dir: string, options: CallOptions = {}): Pro
 }
 
 /**
- * What git finds missing between refs and objects, without reading the content of files. git lists the objects before
+ * Finds what is missing between refs and objects, without reading the content of files. git lists the objects before
  * it reads the refs, so it misses what arrives in between. A second look has that, and only what both miss is damage.
  */
 export async function missingLinks(dir: string, options: CallOptions = {}): Promise<string[]> {

@@ -149,7 +149,7 @@ async function backUpFrom(source: Source, input: BackupInput, onPhase: OnProgres
       damaged,
     }
   } catch (error) {
-    // What it finished would keep the disk full.
+    // The packs that it finished would keep the disk full.
     if (error instanceof NoRoomError && !place.isOneFile) await removeUnneeded(place).catch(isRemovedLater)
     throw error
   } finally {

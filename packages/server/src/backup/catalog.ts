@@ -19,7 +19,7 @@ const packed = {
 /** The packs of a repository in the place. It is written after each pack, so that an interrupted backup is continued. */
 const packedState = z.object({
   ...packed,
-  /** What a complete backup has. It counts once the packs of an interrupted one are gone. */
+  /** A complete backup has this state. It counts once the packs of an interrupted one are gone. */
   earlier: z.object(packed).nullable().default(null),
 })
 export type PackedState = z.infer<typeof packedState>
@@ -262,7 +262,7 @@ export async function removeUnneeded(place: Place): Promise<{ bytes: number; dam
   return { bytes: bytesOf(files), damaged }
 }
 
-/** What an interrupted backup left, or one that runs now has written. */
+/** Counts the bytes that an interrupted backup left, or one that runs now has written. */
 export async function unneededBytes(place: Place): Promise<number> {
   return bytesOf((await unneeded(place)).files)
 }

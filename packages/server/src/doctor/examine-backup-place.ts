@@ -24,7 +24,7 @@ export const besideDataText = ({ backups }: BackupConfig) =>
   `${backups?.place} is on the disk of the data, whose loss would take the backups, too`
 export const besideDataMend = 'Set SVC_BACKUP_DIR to a folder on another disk, or to a bucket.'
 
-/** What a start says at once, although the server works without it. */
+/** A start says these at once, although the server works without them. */
 export async function backupWarnings(config: BackupConfig): Promise<Finding[]> {
   const isBeside = await isBesideData(config)
   const key = await withDeadline(missingBackupKey(config), answerMs, () => null)

@@ -37,7 +37,7 @@ async function refused(name: string, more: Record<string, string> = {}): Promise
   return await errors()
 }
 
-/** What it starts with is merged before, so that each folder without it is stale. */
+/** It merges a change, so that each folder without that is stale. */
 async function merges(project: FleetProject, branch: string): Promise<string> {
   const { cr_id, head } = await project.changeRequest(server, branch)
   await project.ask(server, 'POST', `/change-requests/${cr_id}/merge`)

@@ -85,7 +85,7 @@ export interface RecordedServer {
   repositories: string | null
   /** Null: it ran alone. */
   peer_url: string | null
-  /** Of its last start. Null: of an earlier version. */
+  /** The mark that it left last. Null: of an earlier version. */
   start_mark: string | null
 }
 

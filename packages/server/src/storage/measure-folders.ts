@@ -1,4 +1,4 @@
-/** What uses the disk of the data beside the repositories and the rows of the database. */
+/** Measures what uses the disk of the data beside the repositories and the rows of the database. */
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FolderBytes } from '@svc/contract'

@@ -51,7 +51,7 @@ export const logs = command({
   },
 })
 
-/** Of the file that the server last rotated. */
+/** Reads the end of the file that the server last rotated. */
 async function linesBefore(path: string): Promise<string[]> {
   const older = `${path}.1`
   const size = (await stat(older).catch(() => null))?.size ?? 0

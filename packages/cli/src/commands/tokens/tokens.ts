@@ -21,7 +21,7 @@ async function projectOf(api: Client, named: string | undefined): Promise<string
   return named === undefined ? null : resolveProjectId(api, named)
 }
 
-/** What a list of project tokens adds. A server of an earlier version leaves it out. */
+/** A list of project tokens adds fields. A server of an earlier version leaves them out. */
 type AnyToken = Token & Partial<ProjectToken>
 
 export function allTokens(api: Client, projectId: string | null): Promise<AnyToken[]> {
