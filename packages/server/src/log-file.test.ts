@@ -1,23 +1,20 @@
 /** The log of a server whose disk is full for a while. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdir, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, open, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { SmallDisk } from './testing-small-disk.ts'
 
 setDefaultTimeout(60_000)
 
 let dir: string
-let disk: string
-let isMounted = false
+let disk: SmallDisk | null = null
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'svc-full-log-'))
-  disk = join(dir, 'disk')
-  await mkdir(disk)
-  isMounted = Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', 'size=1m,mode=700', 'tmpfs', disk]).exitCode === 0
-  if (!isMounted) console.log('not run: this user cannot mount a small file system')
+  disk = await SmallDisk.mount(join(dir, 'disk'), '1m')
 })
 afterAll(async () => {
-  if (isMounted) Bun.spawnSync(['umount', '--lazy', disk])
+  disk?.unmount()
   await rm(dir, { recursive: true, force: true })
 })
 
@@ -28,8 +25,8 @@ const write = writerTo({ path: '', bytesMax: Infinity, onFailed() {}, onLost: (l
 for await (const line of console) if (line !== '') { write(line + '\\n'); await Bun.sleep(0); console.log('wrote') }`
 
 test('a full disk costs lines of the log and not the server, and the log says how many', async () => {
-  if (!isMounted) return
-  const path = join(disk, 'server.log')
+  if (disk === null) return
+  const path = join(disk.path, 'server.log')
   const log = await open(path, 'a')
   const child = Bun.spawn([process.execPath, '--eval', program], { stdin: 'pipe', stdout: 'pipe', stderr: log.fd })
   const answers = child.stdout.getReader()
@@ -40,11 +37,10 @@ test('a full disk costs lines of the log and not the server, and the log says ho
   }
   try {
     await say('before')
-    const filler = join(disk, 'filler')
-    await writeFile(filler, new Uint8Array(2 * 1024 ** 2)).catch((error: NodeJS.ErrnoException) => error.code)
+    await disk.fill()
     // The last block of the log has room for the first of them.
     for (let at = 0; at < 3; at++) await say('x'.repeat(4096))
-    await rm(filler)
+    await rm(disk.filler)
     await say('after')
     child.stdin.end()
     expect(await child.exited).toBe(0)

@@ -1,6 +1,6 @@
 /** A backup of a server whose data disk has no byte left, to another disk. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdir, mkdtemp, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, stat, truncate } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -8,35 +8,26 @@ import { parseConfig } from '../config.ts'
 import { runningDatabase } from '../db/embedded/running.ts'
 import { fillWithServer } from '../startup/testing-move.ts'
 import { bootServer } from '../startup/testing-server.ts'
+import { SmallDisk } from '../testing-small-disk.ts'
 import { backUp } from './back-up.ts'
 
 setDefaultTimeout(120_000)
 
 let dir: string
 let data: string
-let isMounted = false
+let disk: SmallDisk | null = null
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'svc-full-'))
   data = join(dir, 'data')
-  await mkdir(data)
-  isMounted = Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', 'size=150m,mode=700', 'tmpfs', data]).exitCode === 0
-  if (!isMounted) console.log('not run: this user cannot mount a small file system')
+  disk = await SmallDisk.mount(data, '150m')
 })
 afterAll(async () => {
-  if (isMounted) Bun.spawnSync(['umount', '--lazy', data])
+  disk?.unmount()
   await rm(dir, { recursive: true, force: true })
 })
 
-async function fill(): Promise<void> {
-  for (const bytes of [1024 ** 2, 4096])
-    for (;;) {
-      const added = await writeFile(join(data, 'filler'), new Uint8Array(bytes), { flag: 'a' }).catch(() => 'full')
-      if (added === 'full') break
-    }
-}
-
 test('a backup of a server with a full disk is made, or says that the disk is full, and the doctor says what to do', async () => {
-  if (!isMounted) return
+  if (disk === null) return
   const { token } = await fillWithServer('', dir)
   const { child, url: server } = await bootServer({ dir, databaseUrl: '', token }, () => {})
   const config = parseConfig({
@@ -47,7 +38,7 @@ test('a backup of a server with a full disk is made, or says that the disk is fu
     const url = await runningDatabase(join(data, 'postgres'))
     const client = new pg.Client({ connectionString: url! })
     await client.connect()
-    await fill()
+    await disk.fill()
     const doctor = await fetch(`${server}/v1/doctor`, { headers: { authorization: `Bearer ${token}` } })
     expect(await doctor.text()).toContain('Deletions can fail on a disk this full. First free some space by hand')
     expect(await backUpTo('while-full')).toMatchObject({ repositories: 1, missing: [] })
@@ -55,7 +46,7 @@ test('a backup of a server with a full disk is made, or says that the disk is fu
     // A vacuum removes PostgreSQL's file of caches, and the next connection writes it.
     await client.end()
     await rm(join(data, 'postgres/base/5/pg_internal.init'), { force: true })
-    await fill()
+    await disk.fill()
     await expect(backUpTo('without-caches')).rejects.toThrow(
       /^The disk that holds .* is full, so the database of the running server takes no new/,
     )
@@ -66,9 +57,9 @@ test('a backup of a server with a full disk is made, or says that the disk is fu
 
   // Room for the start of a stopped database, and not for its caches.
   await rm(join(data, 'postgres/base/5/pg_internal.init'), { force: true })
-  await fill()
-  const { size } = await stat(join(data, 'filler'))
-  await truncate(join(data, 'filler'), size - 64 * 1024)
+  await disk.fill()
+  const { size } = await stat(disk.filler)
+  await truncate(disk.filler, size - 64 * 1024)
   await expect(backUpTo('while-stopped')).rejects.toThrow(
     `The disk that holds ${join(data, 'postgres')} is full: free some space and start again.`,
   )

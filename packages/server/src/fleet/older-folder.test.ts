@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test
 import { randomUUID } from 'node:crypto'
 import { cp, lstat, mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { SmallDisk } from '../testing-small-disk.ts'
 import { type Fleet, type FleetServer, makeFleet } from './testing-fleet.ts'
 import { FleetProject } from './testing-work.ts'
 
@@ -148,26 +149,20 @@ test('a folder starts after a crash before or after the database recorded its ma
 })
 
 test('a server whose disk is full starts with the mark of before', async () => {
-  const disk = folder('disk')
-  await mkdir(disk)
-  if (Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', 'size=4m,mode=700', 'tmpfs', disk]).exitCode !== 0)
-    return console.log('not run: this user cannot mount a small file system')
+  const disk = await SmallDisk.mount(folder('disk'), '4m')
+  if (disk === null) return
   try {
     await starts('disk', named)
     await server.kill('SIGTERM')
-    const filler = join(disk, 'filler')
-    const full = await Bun.write(filler, new Uint8Array(8 * 1024 ** 2)).catch(
-      (error: NodeJS.ErrnoException) => error.code,
-    )
-    expect(full).toBe('ENOSPC')
+    await disk.fill()
     for (let start = 0; start < 2; start++) {
       await starts('disk')
       await server.kill('SIGTERM')
     }
-    await rm(filler)
+    await rm(disk.filler)
     await starts('disk')
   } finally {
     await server.kill('SIGTERM')
-    Bun.spawnSync(['umount', '--lazy', disk])
+    disk.unmount()
   }
 })

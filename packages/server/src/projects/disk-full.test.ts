@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
-import { mkdir, readdir, rm, statfs, writeFile } from 'node:fs/promises'
+import { readdir, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ErrorBody } from '@svc/contract'
 import { commit } from '@svc/git/testing'
@@ -13,12 +13,14 @@ import { buildApp } from '../app.ts'
 import { gitText, testProject } from '../change-requests/testing.ts'
 import { Listener } from '../listen.ts'
 import { makeTestApp, type TestApp } from '../testing.ts'
+import { SmallDisk } from '../testing-small-disk.ts'
 
 const mebibyte = 1024 * 1024
 let app: TestApp
 let port: number
 let client: Awaited<ReturnType<typeof makeClient>>
-let mounted: string[] = []
+let repositories: SmallDisk | null = null
+let mirrors: SmallDisk | null = null
 const door = new Listener({ fromSandbox: false })
 beforeAll(async () => {
   app = await makeTestApp()
@@ -26,16 +28,12 @@ beforeAll(async () => {
   const served = buildApp(app.deps)
   door.answerWith((request, env) => served.fetch(request, env))
   client = await makeClient()
-  for (const folder of ['repositories', 'mirrors']) {
-    const dir = join(app.deps.config.dataDir, folder)
-    await mkdir(dir, { recursive: true })
-    if (Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', dir]).exitCode === 0) mounted.push(dir)
-  }
-  if (mounted.length < 2) console.log('not run: this user cannot mount a small file system')
+  repositories = await SmallDisk.mount(join(app.deps.config.dataDir, 'repositories'), '6m')
+  mirrors = await SmallDisk.mount(join(app.deps.config.dataDir, 'mirrors'), '6m')
 }, 120_000)
 afterAll(async () => {
-  for (const dir of mounted) Bun.spawnSync(['umount', '--lazy', dir])
-  mounted = []
+  repositories?.unmount()
+  mirrors?.unmount()
   await door.close()
   await client.remove()
   await app.close()
@@ -43,18 +41,12 @@ afterAll(async () => {
 
 const large = (size: number) => randomBytes(size * mebibyte).toString('base64')
 
-/** Fills the file system of a repository to the last page. */
-async function withFullDisk<T>(folder: string, work: () => Promise<T>): Promise<T> {
-  const filler = join(folder, 'filler')
-  for (const bytes of [mebibyte, 4096])
-    for (let n = 0; n < 16; n++) {
-      const added = await writeFile(filler, new Uint8Array(bytes), { flag: 'a' }).catch(() => 'full')
-      if (added === 'full') break
-    }
+async function whileFull<T>(disk: SmallDisk, work: () => Promise<T>): Promise<T> {
+  await disk.fill()
   try {
     return await work()
   } finally {
-    await rm(filler)
+    await rm(disk.filler)
   }
 }
 
@@ -77,10 +69,8 @@ async function leftovers(dir: string): Promise<string[]> {
 }
 
 describe('a full disk of managed repositories', () => {
-  const folder = () => join(app.deps.config.dataDir, 'repositories')
-
   test('refuses a push with the reason, and accepts it after space is freed', async () => {
-    if (mounted.length < 2) return
+    if (repositories === null) return
     const made = await app.managedProject()
     const url = `http://x-access-token:${app.ownerToken}@127.0.0.1:${port}/v1/projects/${made.project.project_id}/git`
     expect(await client.run('clone', '--quiet', url, 'clone')).toMatchObject({ code: 0 })
@@ -90,7 +80,7 @@ describe('a full disk of managed repositories', () => {
     await clone.run('add', '--all')
     await clone.run('commit', '--quiet', '-m', 'Large')
     const before = await gitText(made.repo, 'for-each-ref')
-    const refused = await withFullDisk(folder(), () => clone.run('push', 'origin', 'HEAD'))
+    const refused = await whileFull(repositories, () => clone.run('push', 'origin', 'HEAD'))
     expect(refused.code).not.toBe(0)
     expect(refused.err).toMatch(/No space left on device|disk of this server is full/)
     expect(refused.err).not.toContain(app.deps.config.dataDir)
@@ -101,12 +91,12 @@ describe('a full disk of managed repositories', () => {
   })
 
   test('reads a change request, and merges it after space is freed', async () => {
-    if (mounted.length < 2) return
+    if (repositories === null) return
     const at = testProject(app, await app.managedProject())
     const cr = await at.open('work', { 'w.txt': 'w\n' })
     await commit(at.repo, 'main', { 'm.txt': 'm\n' })
     const base = await at.tip('main')
-    await withFullDisk(folder(), async () => {
+    await whileFull(repositories, async () => {
       expect((await at.get(cr.cr_id)).status).toBe('open')
       const reply = await at.refusedMerge(cr.cr_id)
       expect([reply.status, reply.body.code]).toEqual([503, 'unavailable'])
@@ -123,12 +113,12 @@ describe('a full disk of managed repositories', () => {
 })
 
 test('a merge that finds no room for its refs says that the disk is full, and names no git host', async () => {
-  if (mounted.length < 2) return
+  if (repositories === null) return
   const at = testProject(app, await app.managedProject())
   const cr = await at.open('forward', { 'w.txt': 'w\n' })
   await at.get(cr.cr_id)
   const base = await at.tip('main')
-  const reply = await withoutFolders(join(app.deps.config.dataDir, 'repositories'), () => at.refusedMerge(cr.cr_id))
+  const reply = await withoutFolders(repositories.path, () => at.refusedMerge(cr.cr_id))
   expect([reply.status, reply.body.code]).toEqual([503, 'unavailable'])
   expect(reply.body.error).toContain('disk of this server is full')
   expect([await at.tip('main'), (await at.get(cr.cr_id)).status]).toEqual([base, 'open'])
@@ -136,24 +126,22 @@ test('a merge that finds no room for its refs says that the disk is full, and na
 })
 
 describe('a full disk of mirrors', () => {
-  const folder = () => join(app.deps.config.dataDir, 'mirrors')
-
   test("says that the server's disk is full, leaves no partial objects, and fetches after space is freed", async () => {
-    if (mounted.length < 2) return
+    if (mirrors === null) return
     const made = await app.externalProject()
     const at = testProject(app, made)
     const first = await at.open('first', { 'a.txt': 'a\n' })
     const kept = await at.merge(first.cr_id)
     expect(kept.status).toBe(200)
     const cr = await at.open('large', { 'large.txt': large(1) })
-    await withFullDisk(folder(), async () => {
+    await whileFull(mirrors, async () => {
       const reply = await app.request<ErrorBody>('GET', at.path(cr.cr_id, 'diff'))
       expect([reply.status, reply.body.code]).toEqual([503, 'unavailable'])
       expect(reply.body.error).toContain('disk of this server')
       // Reads that need no objects are answered, live.
       expect((await at.get(cr.cr_id)).head_commit_sha).toBe(await at.tip('large'))
     })
-    const mirror = join(folder(), `${made.project.project_id}.git`)
+    const mirror = join(mirrors.path, `${made.project.project_id}.git`)
     expect(await leftovers(mirror)).toEqual([])
     const diff = await app.request<{ files: { path: string }[] }>('GET', at.path(cr.cr_id, 'diff'))
     expect(diff.body.files.map(({ path }) => path)).toEqual(['large.txt'])
@@ -164,12 +152,12 @@ describe('a full disk of mirrors', () => {
   })
 
   test('reports the full disk when a project is created', async () => {
-    if (mounted.length < 2) return
+    if (mirrors === null) return
     const at = testProject(app, await app.externalProject())
     const cr = await at.open('work', { 'w.txt': 'w\n' })
-    const reply = await withFullDisk(folder(), () => app.request<ErrorBody>('GET', at.path(cr.cr_id, 'diff')))
+    const reply = await whileFull(mirrors, () => app.request<ErrorBody>('GET', at.path(cr.cr_id, 'diff')))
     expect([reply.status, reply.body.code]).toEqual([503, 'unavailable'])
-    expect(await readdir(folder())).not.toContainEqual(expect.stringContaining('.new-'))
+    expect(await readdir(mirrors.path)).not.toContainEqual(expect.stringContaining('.new-'))
     expect((await app.request('GET', at.path(cr.cr_id, 'diff'))).status).toBe(200)
   })
 })

@@ -1,32 +1,30 @@
 /** Commands beside a server whose embedded database cannot run, because the disk is full. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeToken } from '@svc/contract'
+import { SmallDisk } from '../testing-small-disk.ts'
 import { until } from '../testing-until.ts'
 import { type BootedServer, bootServer } from './testing-server.ts'
 
 setDefaultTimeout(300_000)
 
 const client = join(import.meta.dir, '../../../svc/src/main.ts')
-const mebibyte = 1024 ** 2
 
 let dir: string
 let data: string
-let isMounted = false
+let disk: SmallDisk | null = null
 let server: BootedServer | null = null
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'svc-down-'))
   data = join(dir, 'data')
-  await mkdir(data)
-  isMounted = Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', 'size=200m,mode=755', 'tmpfs', data]).exitCode === 0
-  if (!isMounted) console.log('not run: this user cannot mount a small file system')
+  disk = await SmallDisk.mount(data, '200m', 755)
 })
 afterAll(async () => {
   server?.child.kill('SIGKILL')
   await server?.child.exited
-  if (isMounted) Bun.spawnSync(['umount', '--lazy', data])
+  disk?.unmount()
   await rm(dir, { recursive: true, force: true })
 })
 
@@ -47,20 +45,12 @@ async function selfHost(...args: string[]) {
   return { code: await child.exited, text: stdout + stderr }
 }
 
-async function fill(file: string): Promise<void> {
-  for (const bytes of [mebibyte, 4096])
-    for (let n = 0; n < 400; n++) {
-      const added = await writeFile(file, new Uint8Array(bytes), { flag: 'a' }).catch(() => 'full')
-      if (added === 'full') break
-    }
-}
-
 test('names the embedded database that cannot run and its full disk, and no DATABASE_URL', async () => {
-  if (!isMounted) return
+  if (disk === null) return
   const token = makeToken((count) => crypto.getRandomValues(new Uint8Array(count)))
   server = await bootServer({ dir, databaseUrl: '', token }, () => {})
   expect(server.url, server.url === null ? await server.errors() : '').not.toBeNull()
-  await fill(join(data, 'filler'))
+  await disk.fill()
   process.kill(Number((await readFile(join(data, 'postgres/postmaster.pid'), 'utf8')).split('\n')[0]), 'SIGKILL')
   const status = await until('its end is seen', async () => {
     const { text } = await selfHost('status')
@@ -80,6 +70,6 @@ test('names the embedded database that cannot run and its full disk, and no DATA
   const { text: doctor } = await selfHost('doctor')
   expect(doctor).toContain('the embedded PostgreSQL cannot run, because its disk is full')
   expect(doctor).not.toContain('DATABASE_URL')
-  await rm(join(data, 'filler'))
+  await rm(disk.filler)
   await until('the database is back', async () => (await selfHost('check')).code === 0)
 })

@@ -1,7 +1,7 @@
 /** Backups on the disk of the data leave the space below which the server takes no new work. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Config, parseConfig } from '../../config.ts'
@@ -10,6 +10,7 @@ import { createTestDatabase, type TestDatabase } from '../../db/testing-cluster.
 import { fillWithServer } from '../../startup/testing-move.ts'
 import { bootServer } from '../../startup/testing-server.ts'
 import { measureFileSystem } from '../../storage/disk-watch.ts'
+import { SmallDisk } from '../../testing-small-disk.ts'
 import { backUp } from '../back-up.ts'
 import { describeBackups } from '../list.ts'
 
@@ -18,19 +19,15 @@ setDefaultTimeout(120_000)
 const mebibyte = 1024 ** 2
 
 let dir: string
-let disk: string
+let disk: SmallDisk | null = null
 let database: TestDatabase
-let isMounted = false
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'svc-room-'))
-  disk = join(dir, 'disk')
-  await mkdir(disk)
-  isMounted = Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', 'size=150m,mode=700', 'tmpfs', disk]).exitCode === 0
-  if (!isMounted) console.log('not run: this user cannot mount a small file system')
+  disk = await SmallDisk.mount(join(dir, 'disk'), '150m')
   database = await createTestDatabase({ name: 'server', prepare: migrate })
 })
 afterAll(async () => {
-  if (isMounted) Bun.spawnSync(['umount', '--lazy', disk])
+  disk?.unmount()
   await database.drop()
   await rm(dir, { recursive: true, force: true })
 })
@@ -48,8 +45,9 @@ async function push(clone: string, branch: string, content: string | Uint8Array)
 }
 
 test('a backup beside the data stops before it takes the space for work, and leaves nothing that no backup needs', async () => {
-  if (!isMounted) return
-  const env = { SVC_DATA_DIR: join(disk, 'data'), SVC_DISK_FREE_MIN: '1MiB' }
+  if (disk === null) return
+  const { path } = disk
+  const env = { SVC_DATA_DIR: join(path, 'data'), SVC_DISK_FREE_MIN: '1MiB' }
   const { token, projectId } = await fillWithServer(database.url, dir, env)
   const { child, url } = await bootServer({ dir, databaseUrl: database.url, token, env }, () => {})
   try {
@@ -70,11 +68,11 @@ test('a backup beside the data stops before it takes the space for work, and lea
     })
     const large = await clone(((await reply.json()) as { project_id: string }).project_id)
     const config = parseConfig({ ...env, HOME: dir, DATABASE_URL: database.url, SVC_SANDBOX_DRIVER: 'none' })
-    const place = join(disk, 'backups')
+    const place = join(path, 'backups')
     const backUpWith = (more: Partial<Config>) =>
       backUp({ ...config, ...more }, { place, keyFile: null, keep: null }, () => {})
     const files = async () => (await readdir(place, { recursive: true })).toSorted()
-    const free = async () => (await measureFileSystem(disk)).freeBytes
+    const free = async () => (await measureFileSystem(path)).freeBytes
     await backUpWith({})
     const before = await files()
 

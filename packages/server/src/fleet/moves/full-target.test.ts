@@ -1,8 +1,9 @@
 /** Moves to a server whose disk has too little space. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
-import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { SmallDisk } from '../../testing-small-disk.ts'
 import { until } from '../../testing-until.ts'
 import { type Fleet, type FleetServer, makeFleet } from '../testing-fleet.ts'
 import { TestProjectOfFleet } from './testing-moves.ts'
@@ -10,17 +11,10 @@ import { TestProjectOfFleet } from './testing-moves.ts'
 setDefaultTimeout(120_000)
 
 const mebibyte = 1024 * 1024
-const mounted: string[] = []
+let disks: Array<SmallDisk | null> = []
 let fleet: Fleet
 let ada: FleetServer
 let project: TestProjectOfFleet
-
-async function mountSmall(dir: string, size: string): Promise<void> {
-  await mkdir(dir, { recursive: true })
-  const { exitCode } = Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', `size=${size},mode=700`, 'tmpfs', dir])
-  if (exitCode === 0) mounted.push(dir)
-  else console.log('not run: this user cannot mount a small file system')
-}
 
 beforeAll(async () => {
   fleet = await makeFleet(['ada', 'small', 'filling'], { SVC_REPLICA: 'none', SVC_BALANCE_HOMES: 'off' })
@@ -32,13 +26,15 @@ beforeAll(async () => {
   await project.git('add', 'large')
   await project.git('commit', '-q', '-m', 'large')
   expect(await project.push(ada, 'HEAD', 'main')).toMatchObject({ code: 0 })
-  await mountSmall(join(fleet.dir, 'small'), '32m')
-  await mountSmall(join(fleet.dir, 'filling', 'moving'), '6m')
+  disks = [
+    await SmallDisk.mount(join(fleet.dir, 'small'), '32m'),
+    await SmallDisk.mount(join(fleet.dir, 'filling', 'moving'), '6m'),
+  ]
   expect((await small.boot({ SVC_DISK_FREE_MIN: '16MiB' })).url).not.toBeNull()
   expect((await filling.boot()).url).not.toBeNull()
 })
 afterAll(async () => {
-  for (const dir of mounted) Bun.spawnSync(['umount', '--lazy', dir])
+  for (const disk of disks) disk?.unmount()
   await fleet.close()
 })
 
@@ -48,7 +44,7 @@ test.each([
 ])(
   'a move to a server with too little space fails with the reason and leaves nothing there: %s',
   async (name, says) => {
-    if (mounted.length < 2) return
+    if (disks.includes(null)) return
     await project.move(
       ada,
       fleet.servers.find((each) => each.name === name)!,
