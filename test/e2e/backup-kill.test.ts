@@ -128,7 +128,11 @@ test('a place that interrupted backups filled takes backups again', async () => 
   expect((await leftovers()).length).toBeGreaterThan(1)
 
   // It ends before its manifest, too.
-  await killedAt('backup.after_tables', '--backup', { place: backups, keyFile: null, keep: null }, server.env)
+  const client = [process.execPath, join(root, 'packages/svc/src/main.ts'), 'self-host', 'backup', backups]
+  const killed = await run(client, { env: { ...server.env, SVC_FAILPOINTS: 'backup.after_tables=kill' }, cwd: dir })
+  expect(killed.code).toBe(1)
+  expect(killed.stderr).toContain('The backup was interrupted. Earlier ones are whole; run the command again.')
+  expect(killed.stderr).toContain('Its process was ended by SIGKILL.')
   expect((await leftovers()).filter((name) => name.endsWith('.partial'))).toEqual([])
   expect((await readdir(packs)).filter((name) => name.endsWith('.pack')).length).toBeLessThan(finished)
   await document(selfHost(['backup', backups, '--json']))

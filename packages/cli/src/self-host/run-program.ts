@@ -1,5 +1,5 @@
 /** Runs the server's own program, which knows its settings and its data, for one JSON document. */
-import { type ChildProcess, execFile } from 'node:child_process'
+import { type ChildProcess, type ExecFileException, execFile } from 'node:child_process'
 import { whileStdinIsOpen } from '@svc/contract/daemon/operator-reports'
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
@@ -60,11 +60,17 @@ export async function runServerProgram<T>(
   } catch (error) {
     const said = String((error as { stderr?: string }).stderr ?? '').trim()
     // Lines that were followed are progress.
-    const why = onLine === undefined ? said || otherwise : otherwise
+    const why = onLine === undefined && said !== '' ? said : `${otherwise}${describeEnd(error as ExecFileException, ms)}`
     throw new Refusal('not_available', reasonIn(said) ?? why, { cause: error })
   } finally {
     passOn?.[Symbol.dispose]()
   }
+}
+
+/** Of a program that another one ended, such as the kernel when memory ran out. */
+function describeEnd({ killed, signal }: ExecFileException, ms: number): string {
+  if (killed === true && ms > 0) return ` It took longer than ${ms / 1000} s.`
+  return typeof signal === 'string' ? ` Its process was ended by ${signal}.` : ''
 }
 
 function reportedByItsEnd(): void {}
