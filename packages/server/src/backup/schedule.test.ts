@@ -11,7 +11,7 @@ import { readFailure } from './known-places.ts'
 import { openPlace } from './place/open.ts'
 import { ScheduledBackups } from './schedule.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(300_000)
 
 let app: TestApp
 let place: string
@@ -39,7 +39,7 @@ test('a backup that makes no progress is ended, says where it stood, and the nex
     ...app.deps.config,
     backups: { place: join(place, 'stalled'), everyMs: 1, keep: null, keyFile: null },
   }
-  const backups = new ScheduledBackups({ ...app.deps, config, now: () => new Date(Date.now() + laterMs) }, 15_000)
+  const backups = new ScheduledBackups({ ...app.deps, config, now: () => new Date(Date.now() + laterMs) }, 30_000)
   const { signal } = new AbortController()
   process.env['SVC_FAILPOINTS'] = `backup.after_tables=pause:${join(app.deps.config.dataDir, 'reached')}`
   await expect(backups.run(signal)).rejects.toThrow(
