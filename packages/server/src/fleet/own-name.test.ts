@@ -60,6 +60,8 @@ test('a paused server that was replaced under its name does nothing when it wake
 test('a server on a new disk waits until the killed one of its name counts as ended', async () => {
   for (const each of [ada, bob]) expect((await each.boot()).url).not.toBeNull()
   await ada.kill('SIGKILL')
+  // The next one may start slowly, and the lost lock would show the end of the killed one after 5 s.
+  await fleet.query("update server_instances set lock_lost_at = now() + interval '15 s' where server_name = 'ada'")
   const next = await cyd.boot({ ...asAda, SVC_DATA_DIR: folderOf('new') })
   expect(next.url).not.toBeNull()
   await cyd.kill('SIGTERM')
