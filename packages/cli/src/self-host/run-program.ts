@@ -60,7 +60,8 @@ export async function runServerProgram<T>(
   } catch (error) {
     const said = String((error as { stderr?: string }).stderr ?? '').trim()
     // Lines that were followed are progress.
-    const why = onLine === undefined && said !== '' ? said : `${otherwise}${describeEnd(error as ExecFileException, ms)}`
+    const why =
+      onLine === undefined && said !== '' ? said : `${otherwise}${describeEnd(error as ExecFileException, ms)}`
     throw new Refusal('not_available', reasonIn(said) ?? why, { cause: error })
   } finally {
     passOn?.[Symbol.dispose]()
