@@ -36,11 +36,15 @@ export function allowOnlyBranch(branch: string): PushGate {
   }
 }
 
+interface Permissions {
+  allowForce?: boolean
+  allowDelete?: boolean
+  allowAnyRef?: boolean
+  idLength: number
+}
+
 /** Rules for every gate and pusher. */
-export function refuseAlways(
-  commands: RefUpdate[],
-  options: { allowDelete?: boolean; allowAnyRef?: boolean; idLength: number },
-): string | null {
+export function refuseAlways(commands: RefUpdate[], options: Permissions): string | null {
   if (commands.length > updatesMax) return `A push may update at most ${updatesMax} refs at once.`
   const seen = new Set<string>()
   for (const command of commands) {
@@ -52,10 +56,7 @@ export function refuseAlways(
   return null
 }
 
-function refuseOne(
-  { ref, oldSha, newSha }: RefUpdate,
-  options: { allowDelete?: boolean; allowAnyRef?: boolean; idLength: number },
-): string | null {
+function refuseOne({ ref, oldSha, newSha }: RefUpdate, options: Permissions): string | null {
   if (!isRefName(ref)) return 'The push names a ref that is not a full and valid ref name.'
   if (!isSha(oldSha) || !isSha(newSha)) return 'The push contains an id that is not a full object id.'
   if (oldSha.length !== options.idLength || newSha.length !== options.idLength)
@@ -66,6 +67,10 @@ function refuseOne(
   if (!options.allowAnyRef && !ref.startsWith('refs/heads/') && !ref.startsWith('refs/tags/'))
     return `Only branches and tags can be pushed, not ${ref}.`
   if (isZero(oldSha) && isZero(newSha)) return `The push neither creates nor changes ${ref}.`
-  if (isZero(newSha) && !options.allowDelete) return `The push deletes ${ref}, which is not allowed.`
+  if (isZero(newSha) && !options.allowDelete)
+    return `The push deletes ${ref}, which is not allowed. Only a user token may delete a branch or a tag.`
+  // receive-pack refuses a rewind of a branch alone; its denyNonFastForwards lets a tag move anywhere.
+  if (ref.startsWith('refs/tags/') && !isZero(oldSha) && !isZero(newSha) && !options.allowForce)
+    return `The push moves ${ref}, which is not allowed. Only a user token may move a tag.`
   return null
 }

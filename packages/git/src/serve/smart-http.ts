@@ -29,7 +29,7 @@ export interface GitRequest {
 export interface ServeOptions {
   /** Inspects a push before any ref moves; a sentence refuses it. */
   inspect?: PushInspector
-  /** Pushes that rewind or delete a branch are refused unless these allow it. */
+  /** Pushes that rewind a branch, move a tag, or delete either are refused unless these allow it. */
   allowForce?: boolean
   allowDelete?: boolean
   /** Only branches and tags are accepted unless this allows more; hidden refs never are. */

@@ -9,10 +9,11 @@ const examinedMax = 100
 /**
  * A row for each branch and tag that a push deleted or forced to another commit, with the commit before, which no ref
  * may have any more. New refs and fast-forwards take nothing away, and have none: each turn of an agent pushes.
+ * `isForward`: the gateway let branches only move forward, so they are not examined.
  */
 export async function eventsOfPush(
   deps: Pick<Deps, 'log'>,
-  { project, repository }: { project: AuthorizedProject; repository: Repository },
+  { project, repository, isForward }: { project: AuthorizedProject; repository: Repository; isForward: boolean },
   updates: RefUpdate[],
 ): Promise<AuditEvent[]> {
   const replaced = updates.filter(({ oldSha, newSha }) => !isZero(oldSha) && oldSha !== newSha)
@@ -22,7 +23,7 @@ export async function eventsOfPush(
     const [, folder, name] = /^refs\/(heads|tags)\/(.*)$/s.exec(update.ref) ?? []
     if (name === undefined) continue
     const noun = folder === 'heads' ? 'branch' : 'tag'
-    const verb = await verbOf(deps, update, { repository, examines: isBounded && noun === 'branch' })
+    const verb = await verbOf(deps, update, { repository, isForward, examines: isBounded })
     if (verb === null) continue
     events.push({
       ...auditEvent(project, `${noun}.${verb}`, noun, name),
@@ -37,11 +38,12 @@ export async function eventsOfPush(
 async function verbOf(
   deps: Pick<Deps, 'log'>,
   { ref, oldSha, newSha }: RefUpdate,
-  { repository, examines }: { repository: Repository; examines: boolean },
+  { repository, isForward, examines }: { repository: Repository; isForward: boolean; examines: boolean },
 ): Promise<'delete' | 'force_push' | 'update' | null> {
   if (isZero(newSha)) return 'delete'
   // A client moves a tag by force alone.
   if (ref.startsWith('refs/tags/')) return 'force_push'
+  if (isForward) return null
   if (!examines) return 'update'
   try {
     return (await isAncestor(repository, oldSha, newSha)) ? null : 'force_push'

@@ -1,75 +1,29 @@
 /** A real git client against the real listener. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp } from 'node:fs/promises'
 import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Project } from '@svc/contract'
 import { commit } from '@svc/git/testing'
-import { clientAt } from '@svc/git/testing-client'
-import { buildApp } from '../app.ts'
 import { gitText } from '../change-requests/testing.ts'
-import { Listener } from '../listen.ts'
 import { makeSessionApp, type RunningSession, type SessionApp } from '../sessions/testing.ts'
 import { managedDir } from './repository.ts'
+import { commitIn, git, type GitDoor, openGitDoor } from './testing-git-door.ts'
 
 let app: SessionApp
-let port: number
-let home: string
-const door = new Listener({ fromSandbox: false })
+let door: GitDoor
 beforeAll(async () => {
   app = await makeSessionApp()
-  port = await door.onPort('127.0.0.1', 0)
-  const served = buildApp(app.deps)
-  door.answerWith((request, env) => served.fetch(request, env))
-  home = await mkdtemp(join(tmpdir(), 'svc-git-client-'))
+  door = await openGitDoor(app)
 }, 120_000)
 afterAll(async () => {
   await door.close()
   await app.close()
-  await rm(home, { recursive: true, force: true })
 })
 
-interface Ran {
-  ok: boolean
-  said: string
-}
-
-async function git(cwd: string, ...args: string[]): Promise<Ran> {
-  const { code, out, err } = await clientAt(cwd).run(...args)
-  return { ok: code === 0, said: `${out}\n${err}` }
-}
-
-const urlOf = (project: Pick<Project, 'project_id'>, token: string, username = 'x-access-token') =>
-  `http://${username}:${token}@127.0.0.1:${port}/v1/projects/${project.project_id}/git`
-
-/** A clone with one commit more on a branch of its own. */
-async function workTree(token: string, options: { project?: Project; branch?: string } = {}): Promise<string> {
-  const dir = await mkdtemp(join(home, 'clone-'))
-  const cloned = await git(home, 'clone', urlOf(options.project ?? app.project, token), dir)
-  if (!cloned.ok) throw new Error(cloned.said)
-  if (options.branch !== undefined) await git(dir, 'checkout', '-B', options.branch, `origin/${options.branch}`)
-  await commitIn(dir)
-  return dir
-}
-
-interface Audited {
-  action: string
-  object_id: string
-  before: { head_sha: string } | null
-  after: { head_sha: string } | null
-}
-
-let serial = 0
-async function commitIn(dir: string): Promise<string> {
-  const name = `file-${++serial}.txt`
-  await Bun.write(join(dir, name), `${name}\n`)
-  await git(dir, 'add', '-A')
-  const { ok, said } = await git(dir, 'commit', '-m', name)
-  if (!ok) throw new Error(said)
-  return (await git(dir, 'rev-parse', 'HEAD')).said.trim()
-}
+const urlOf: GitDoor['urlOf'] = (...args) => door.urlOf(...args)
+const workTree: GitDoor['workTree'] = (...args) => door.workTree(...args)
 
 const tip = async (branch: string, project = app.project): Promise<string | null> =>
   gitText({ dir: managedDir(app.deps, project.project_id) }, 'rev-parse', '--verify', `refs/heads/${branch}`).catch(
@@ -87,10 +41,10 @@ describe('git for a user', () => {
   })
 
   test('pushes from a shallow clone', async () => {
-    const dir = await mkdtemp(join(home, 'shallow-'))
+    const dir = await mkdtemp(join(door.home, 'shallow-'))
     const { project, repo } = await app.managedProject()
     const parent = await commit(repo, 'main', { 'b.txt': 'b\n' })
-    expect(await git(home, 'clone', '--depth=1', urlOf(project, app.ownerToken), dir)).toMatchObject({ ok: true })
+    expect(await git(door.home, 'clone', '--depth=1', urlOf(project, app.ownerToken), dir)).toMatchObject({ ok: true })
     const sha = await commitIn(dir)
     expect(await git(dir, 'push', 'origin', 'HEAD:refs/heads/shallow')).toMatchObject({ ok: true })
     expect(await gitText(repo, 'rev-parse', 'shallow', 'shallow^')).toBe(`${sha}\n${parent}`)
@@ -118,7 +72,7 @@ describe('git for a user', () => {
     const lines = [`command=fetch`, 'object-format=sha1']
     const pkt = (text: string) => `${(text.length + 4).toString(16).padStart(4, '0')}${text}`
     const body = `${lines.map((line) => pkt(line)).join('')}0001${pkt('ofs-delta')}${pkt(`want ${head}\n`)}${pkt('done\n')}0000`
-    const socket = connect(port, '127.0.0.1')
+    const socket = connect(door.port, '127.0.0.1')
     const authorization = btoa(`x-access-token:${app.ownerToken}`)
     let read = 0
     const began = Promise.withResolvers<void>()
@@ -132,7 +86,7 @@ describe('git for a user', () => {
     socket.write(
       [
         `POST /v1/projects/${project.project_id}/git/git-upload-pack HTTP/1.1`,
-        `Host: 127.0.0.1:${port}`,
+        `Host: 127.0.0.1:${door.port}`,
         ...[`Authorization: Basic ${authorization}`, 'Git-Protocol: version=2', 'Connection: close'],
         ...['Content-Type: application/x-git-upload-pack-request', `Content-Length: ${body.length}`, '', body],
       ].join('\r\n'),
@@ -149,52 +103,6 @@ describe('git for a user', () => {
     await ended
     expect(read).toBeGreaterThan(bytes)
   }, 180_000)
-
-  const audited = async (projectId: string) => {
-    const path = `/v1/accounts/${app.project.account_id}/audit?project_id=${projectId}&action=`
-    const [branches, tags] = [
-      await app.request<Audited[]>('GET', `${path}branch`),
-      await app.request<Audited[]>('GET', `${path}tag`),
-    ]
-    return [...branches.body, ...tags.body].map(({ action, object_id, before, after, ...who }) => {
-      expect(who).toMatchObject({ actor_kind: 'user', actor_user_id: app.owner.user_id, token_id: expect.any(String) })
-      return [action, object_id, before?.head_sha, after?.head_sha]
-    })
-  }
-
-  test.each(['managed', 'external'] as const)(
-    'audits what a push takes from a branch or tag of a %s project, which brings it back',
-    async (kind) => {
-      const { project } = await (kind === 'managed' ? app.managedProject() : app.externalProject())
-      const dir = await workTree(app.ownerToken, { project })
-      const push = (...args: string[]) => git(dir, 'push', 'origin', ...args)
-      const head = async () => (await git(dir, 'rev-parse', 'HEAD')).said.trim()
-      const first = await head()
-      expect((await push('HEAD:refs/heads/lost', 'HEAD:refs/heads/other', 'HEAD:refs/tags/v1')).ok).toBeTrue()
-      const second = await commitIn(dir)
-      expect((await push('HEAD:refs/heads/lost')).ok).toBeTrue()
-      expect(await audited(project.project_id)).toEqual([])
-      await git(dir, 'commit', '--amend', '-m', 'rewritten')
-      const third = await head()
-      expect((await push('HEAD:refs/heads/lost')).ok).toBeFalse()
-      expect(
-        (await push('--force', 'HEAD:refs/heads/lost', 'HEAD:refs/heads/other', 'HEAD:refs/tags/v1')).ok,
-      ).toBeTrue()
-      expect((await push(':refs/heads/lost', ':refs/heads/other', ':refs/tags/v1')).ok).toBeTrue()
-      expect(await audited(project.project_id)).toEqual([
-        ['branch.delete', 'other', third, undefined],
-        ['branch.delete', 'lost', third, undefined],
-        ['branch.force_push', 'lost', second, third],
-        ['tag.delete', 'v1', third, undefined],
-        ['tag.force_push', 'v1', first, third],
-      ])
-      // In a clone that never had it.
-      const other = await workTree(app.ownerToken, { project })
-      expect(await git(other, 'fetch', 'origin', second)).toMatchObject({ ok: true })
-      expect(await git(other, 'push', 'origin', `${second}:refs/heads/lost`)).toMatchObject({ ok: true })
-      expect((await git(dir, 'ls-remote', 'origin', 'lost')).said).toContain(second)
-    },
-  )
 
   test.each([[[]], [['--force']], [['--atomic']]] as string[][][])(
     'refuses a push to the default branch (%j) and says how work gets there',
@@ -219,7 +127,7 @@ describe('git for a user', () => {
 
   test('accepts the first push into an empty repository as the last one to its default branch', async () => {
     const { body: project } = await app.request<Project>('POST', '/v1/projects', { body: { name: 'empty' } })
-    const dir = await mkdtemp(join(home, 'empty-'))
+    const dir = await mkdtemp(join(door.home, 'empty-'))
     await git(dir, 'init', '-b', 'main')
     const first = await commitIn(dir)
     await git(dir, 'remote', 'add', 'origin', urlOf(project, app.ownerToken))
@@ -309,7 +217,7 @@ describe('git for a user', () => {
     ['a token with a wrong checksum', () => urlOf(app.project, `${app.ownerToken.slice(0, -1)}!`)],
     ['no credential', () => urlOf(app.project, '').replace('x-access-token:@', '')],
   ])('refuses a credential with %s', async (_, url) => {
-    const { ok, said } = await git(home, 'ls-remote', url())
+    const { ok, said } = await git(door.home, 'ls-remote', url())
     expect(ok).toBeFalse()
     expect(said).not.toContain('refs/heads')
   })
@@ -323,7 +231,7 @@ describe('git for a user', () => {
     const dir = await workTree(app.ownerToken)
     const branch = `by-${form.replaceAll(/\W+/g, '-')}`
     expect(await git(dir, 'push', url(), `HEAD:refs/heads/${branch}`)).toMatchObject({ ok: true })
-    const { ok, said } = await git(home, 'ls-remote', url(), branch)
+    const { ok, said } = await git(door.home, 'ls-remote', url(), branch)
     expect([ok, said.split('\t')[0]]).toEqual([true, (await tip(branch)) ?? ''])
   })
 
@@ -469,7 +377,7 @@ describe('git for an agent', () => {
 
   test('an agent of another project reaches nothing', async () => {
     const { project } = await app.managedProject()
-    for (const [, token] of tokens()) expect((await git(home, 'ls-remote', urlOf(project, token))).ok).toBeFalse()
+    for (const [, token] of tokens()) expect((await git(door.home, 'ls-remote', urlOf(project, token))).ok).toBeFalse()
   })
 
   test('refuses a credential that expired or whose session stopped', async () => {
@@ -486,6 +394,6 @@ describe('git for an agent', () => {
       .where('session_id', '=', session.session_id)
       .where('kind', '=', 'clone')
       .execute()
-    expect((await git(home, 'ls-remote', urlOf(app.project, credential))).ok).toBeFalse()
+    expect((await git(door.home, 'ls-remote', urlOf(app.project, credential))).ok).toBeFalse()
   })
 })

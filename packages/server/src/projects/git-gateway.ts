@@ -90,18 +90,21 @@ async function serve(deps: Deps, c: AppContext, path: keyof typeof services, par
       ),
     ...acknowledging(deps, { actor, requestId: c.get('requestId'), address: clientAddress(c) }, project, repository),
     ...(quota === null ? {} : { quota }),
-    ...(actor.kind === 'user' ? { allowForce: true, allowDelete: true } : {}),
+    ...(mayForce(actor) ? { allowForce: true, allowDelete: true } : {}),
   })
 }
+
+/** A forced push or a deletion takes commits away. Only a person may do that; other callers add. */
+const mayForce = (actor: Actor): boolean => actor.kind === 'user'
 
 /**
  * The copy on another server gets the objects before a branch moves, so a push that it does not get changes nothing. A
  * server that was paused while its project moved must not report a push as accepted: the new home does not have it.
  */
 function acknowledging(deps: Deps, caller: Caller, project: AuthorizedProject, repository: Repository) {
-  /** In the transaction that acknowledges the push. Only users may take a commit away from a branch. */
+  /** In the transaction that acknowledges the push. */
   const auditing = async (updates: RefUpdate[]) => {
-    const events = caller.actor.kind === 'user' ? await eventsOfPush(deps, { project, repository }, updates) : []
+    const events = await eventsOfPush(deps, { project, repository, isForward: !mayForce(caller.actor) }, updates)
     return (db: DbOrTransaction) => recordAudits(db, caller, events)
   }
   if (repository.remote !== null)
