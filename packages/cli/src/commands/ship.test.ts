@@ -123,6 +123,29 @@ describe('svc ship', () => {
     },
   )
 
+  test('svc ship in a clone of two projects ships to that of the remote to which the branch pushes, and names it', async () => {
+    const app = aProject({ project_id: ids.sandbox, slug: 'app', managed: true })
+    const lib = aProject({ slug: 'lib', managed: true })
+    await using service = await shipService({ listProjects: () => [app, lib], getProject: () => lib })
+    await using folder = await repository()
+    const first = await commit(folder.path, 'one')
+    for (const [name, slug] of [
+      ['upstream', 'app'],
+      ['origin', 'lib'],
+    ] as const)
+      await run(folder.path, 'remote', 'add', name, `${service.url}/v1/projects/${slug}/git`)
+    const ship = () => svc(['ship'], { service, cwd: folder.path })
+    expect((await ship()).stderr).toContain('upstream is app, origin is lib')
+    expect(service.pushes).toEqual([])
+    await run(folder.path, 'config', 'branch.main.remote', 'origin')
+    expect(await ship()).toMatchObject({ code: 0, stderr: expect.stringContaining('to main of lib') })
+    expect(await tip(service.repository, 'refs/heads/main')).toBe(first)
+    await commit(folder.path, 'two')
+    const { stdout } = await ship()
+    expect(stdout).toContain('Merged #3 two in lib: main fast-forwarded to')
+    expect(service.of('mergeChangeRequest')[0]!.params.projectId).toBe(ids.project)
+  })
+
   test('svc ship --no-merge leaves the change request open, and the next run continues it', async () => {
     let open: ReturnType<typeof aChangeRequest>[] = []
     await using service = await shipService({ listChangeRequests: () => ({ change_requests: open }) })
@@ -133,7 +156,7 @@ describe('svc ship', () => {
     const head = await commit(folder.path, 'two')
     const args = ['ship', '--no-merge', '--title', 'Add two']
     const { stdout, stderr } = await svc(args, { service, env, cwd: folder.path })
-    expect(stdout).toContain('Proposed #3 Add two')
+    expect(stdout).toContain('Proposed #3 Add two in app: ')
     expect(stderr).toContain('Merge it: svc cr merge 3')
     expect(service.of('mergeChangeRequest')).toEqual([])
     open = [aChangeRequest({ head_ref: `ship-${head.slice(0, 7)}`, head_commit_sha: head })]

@@ -40,7 +40,7 @@ export const ship = command({
     const shipped = { project, created: isNew, sha: local.sha }
     if (tips.size === 0) {
       if (local.isShallow) throw shallow()
-      await push(ctx, place, local.sha, project.default_branch)
+      await push(ctx, { ...place, project }, local.sha, project.default_branch)
       if (ctx.out.json)
         return ctx.out.document({ ...shipped, ref: project.default_branch, change_request: null, merge: null })
       ctx.out.line(
@@ -55,7 +55,7 @@ export const ship = command({
     const subjects = await newCommits(ctx, { ...local, ...place, project, tip })
     const who = await its.api.get('/v1/token')
     const ref = who.session_id ?? `ship-${local.sha.slice(0, 7)}`
-    await push(ctx, place, local.sha, ref)
+    await push(ctx, { ...place, project }, local.sha, ref)
     const cr = await proposal(its, { project, ref, session: who.session_id, title: flags.title, subjects })
     const merged =
       flags['no-merge'] || who.session_id !== null
@@ -69,11 +69,16 @@ export const ship = command({
         merge: merged?.merge ?? null,
       })
     if (merged === null) {
-      ctx.out.line(green('✓ '), 'Proposed ', bold(`#${cr.number} ${cr.title}`), `: ${cr.head_ref} → ${cr.base_ref}`)
+      ctx.out.line(
+        green('✓ '),
+        'Proposed ',
+        bold(`#${cr.number} ${cr.title}`),
+        ` in ${project.slug}: ${cr.head_ref} → ${cr.base_ref}`,
+      )
       const isAgent = who.session_id !== null
       return ctx.out.note(`${isAgent ? 'Only a user can merge' : 'Merge it'}: ${ctx.next(`svc cr merge ${cr.number}`)}`)
     }
-    printMerge(ctx, merged)
+    printMerge(ctx, merged, project)
     if (!merged.merge.fast_forward && !merged.merge.up_to_date)
       ctx.out.note(`${project.default_branch} has commits that you lack: fetch it before you continue.`)
   },
@@ -167,8 +172,13 @@ interface Place {
   gateway: Gateway
 }
 
-async function push({ io, out }: Context, { top, gateway }: Place, sha: string, branch: string): Promise<void> {
-  out.progress(`Pushing ${shortSha(sha)} to ${branch}`)
+async function push(
+  { io, out }: Context,
+  { top, gateway, project }: Place & { project: Project },
+  sha: string,
+  branch: string,
+): Promise<void> {
+  out.progress(`Pushing ${shortSha(sha)} to ${branch} of ${project.slug}`)
   await git(top, ['push', '--quiet', '--', gateway.url, `${sha}:refs/heads/${branch}`], gateway.env, {
     signal: io.signal,
   })

@@ -4,35 +4,104 @@ import { uuid } from '../arguments/find-one.ts'
 import { allProjects } from '../commands/projects/find.ts'
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
-import { git } from './git.ts'
+import { currentBranch, git } from './git.ts'
 
-/** Null without a repository or remotes, or when no remote is of this host or of a project's repository. */
+/**
+ * If the remotes name several projects, that of the remote to which the current branch pushes. Null without a repository
+ * or remotes, or when no remote is of this host or of a project's repository.
+ */
 export async function projectOfRemotes(ctx: Context, isSignedIn: boolean): Promise<string | null> {
   const remotes = await remotesHere(ctx)
   if (remotes.length === 0) return null
   const here = serverOf((await ctx.host()).base)
   const atHost = gatewaysOf(remotes, new Set([here]))
-  // Its id needs no list.
-  if (atHost[0] !== undefined && uuid.test(atHost[0].project)) return atHost[0].project.toLowerCase()
+  const [name, ...others] = new Set(atHost.map(({ project }) => project.toLowerCase()))
+  // Its id needs no list, unless another remote may name another project.
+  if (name !== undefined && others.length === 0 && atHost.length === remotes.length && uuid.test(name)) return name
   // Without a sign-in, the list says how to.
   if (atHost.length === 0 && !isSignedIn) return null
   const all = await allProjects(ctx.api)
+  const named = projectsOf(remotes, all, here)
+  const [meant, ...more] = commonOf(named)
+  if (meant !== undefined && more.length === 0) {
+    // A URL of a repository does not show the name of its project.
+    if (named.every(({ own }) => own === null)) ctx.out.note(`Project ${slugOf(meant, all)}, by the git remote`)
+    return meant
+  }
+  const pushedTo = named.length > 1 ? await pushRemoteHere(ctx) : null
+  const pushed = named.filter(({ name: remote }) => remote === pushedTo)
+  const [chosen, ...rest] = commonOf(pushed)
+  if (chosen !== undefined && rest.length === 0) {
+    ctx.out.note(`Project ${slugOf(chosen, all)}, by the remote ${pushedTo}, to which this branch pushes`)
+    return chosen
+  }
+  const unclear = pushed.length > 0 ? pushed : named
+  if (unclear.length === 0) return null
+  throw unclearProject(unclear, all)
+}
+
+/** A remote with the ids of the projects that it may be. `own`: it is the URL of a project, which may be gone. */
+interface Named {
+  name: string
+  own: OwnRemote | null
+  ids: string[]
+}
+
+function projectsOf(remotes: Remote[], all: Project[], here: string): Named[] {
   // The host may have another address in public, which clones use.
-  const own = gatewaysOf(remotes, new Set([here, ...all.map(({ git_url: url }) => serverOf(url))]))
-  for (const { project } of own) {
-    if (uuid.test(project)) return project.toLowerCase()
-    const found = all.filter(({ slug }) => slug === project)
-    if (found.length > 0) return onlyOne(found, `have the slug ${project} of this clone`).project_id
+  const servers = new Set([here, ...all.map(({ git_url: url }) => serverOf(url))])
+  return remotes.flatMap((remote): Named[] => {
+    const { name, url } = remote
+    const [own = null] = gatewaysOf([remote], servers)
+    if (own !== null && uuid.test(own.project)) return [{ name, own, ids: [own.project.toLowerCase()] }]
+    const place = placeOf(url)
+    const found = all.filter((project) =>
+      own === null ? place !== null && placeOf(project.repo_url ?? '') === place : project.slug === own.project,
+    )
+    return own === null && found.length === 0 ? [] : [{ name, own, ids: found.map(({ project_id: id }) => id) }]
+  })
+}
+
+/** The projects that all of these remotes may be. */
+function commonOf([first, ...others]: Named[]): string[] {
+  return first?.ids.filter((id) => others.every((other) => other.ids.includes(id))) ?? []
+}
+
+function slugOf(id: string, all: Project[]): string {
+  return all.find((project) => project.project_id === id)?.slug ?? id
+}
+
+function unclearProject(named: Named[], all: Project[]): Refusal {
+  const common = commonOf(named)
+  const own = named.find((remote) => remote.own !== null)?.own ?? null
+  if (common.length > 0) {
+    const why = own === null ? 'use the repository of this clone' : `have the slug ${own.project} of this clone`
+    const found = all.filter(({ project_id: id }) => common.includes(id))
+    return new Refusal('ambiguous', `${found.length} projects ${why}`, {
+      hint: 'Link this folder to one of them, or name it with --project.',
+      next: linksTo(found),
+    })
   }
-  const wanted = new Set(remotes.map(({ url }) => placeOf(url)).filter((place) => place !== null))
-  const found = all.filter(({ repo_url: url }) => wanted.has(placeOf(url) ?? ''))
-  if (found.length > 0) {
-    const project = onlyOne(found, 'use the repository of this clone')
-    ctx.out.note(`Project ${project.slug}, by the git remote`)
-    return project.project_id
-  }
-  if (own[0] !== undefined) throw noProjectOf(own[0])
-  return null
+  if (own !== null && named.every((remote) => remote.own?.project === own.project)) return noProjectOf(own)
+  const list = named.map(
+    ({ name, own: its, ids: [id] }) => `${name} is ${id === undefined ? its?.project : slugOf(id, all)}`,
+  )
+  return new Refusal('ambiguous', `The remotes of this clone are different projects: ${list.join(', ')}`, {
+    hint: 'Name the project with --project, link this folder to it, or tell git to which remote this branch pushes.',
+    next: [
+      ...linksTo(all.filter(({ project_id: id }) => named.some(({ ids }) => ids.includes(id)))),
+      'git config remote.pushDefault <remote>',
+    ],
+  })
+}
+
+function linksTo(found: Project[]): string[] {
+  return found
+    .slice(0, 3)
+    .map(
+      ({ project_id, slug }) =>
+        `svc projects link ${found.filter((each) => each.slug === slug).length > 1 ? project_id : slug}`,
+    )
 }
 
 /** The remote of the clone that names this project by its id, if any. */
@@ -54,20 +123,6 @@ export function noProjectOf({ name, project, url }: OwnRemote, cause?: unknown):
   )
 }
 
-function onlyOne(found: Project[], why: string): Project {
-  const [project, ...others] = found
-  if (project !== undefined && others.length === 0) return project
-  throw new Refusal('ambiguous', `${found.length} projects ${why}`, {
-    hint: 'Link this folder to one of them, or name it with --project.',
-    next: found
-      .slice(0, 3)
-      .map(
-        ({ project_id, slug }) =>
-          `svc projects link ${found.filter((each) => each.slug === slug).length > 1 ? project_id : slug}`,
-      ),
-  })
-}
-
 interface Remote {
   name: string
   url: string
@@ -84,6 +139,20 @@ async function remotesHere({ io }: Context): Promise<Remote[]> {
     const [, name, url] = /^remote\.(.*)\.url (.+)$/.exec(line) ?? []
     return name === undefined || url === undefined ? [] : [{ name, url }]
   })
+}
+
+/** The name of the remote that `git push` uses for the current branch, if it is set. */
+async function pushRemoteHere({ io }: Context): Promise<string | null> {
+  const branch = await currentBranch(io.cwd, io.env)
+  const keys =
+    branch === null
+      ? ['remote.pushDefault']
+      : [`branch.${branch}.pushRemote`, 'remote.pushDefault', `branch.${branch}.remote`]
+  for (const key of keys) {
+    const value = (await git(io.cwd, ['config', '--get', key], io.env).catch(noRemotes)).trim()
+    if (value !== '') return value
+  }
+  return null
 }
 
 /** git exits nonzero without a repository, and without a remote. */

@@ -1,4 +1,4 @@
-import type { ChangeRequest } from '@svc/sdk'
+import type { ChangeRequest, Project } from '@svc/sdk'
 import { ServiceError } from '@svc/contract/errors'
 import { ask } from '../../terminal/ask.ts'
 import { command } from '../../arguments/command.ts'
@@ -67,14 +67,20 @@ export async function mergeChangeRequest(at: ChangeRequestClient, cr: ChangeRequ
   }
 }
 
-export function printMerge({ out }: Pick<Context, 'out'>, { change_request: cr, merge: made }: Merged): void {
+/** `project`: for a command whose caller may not have named it. */
+export function printMerge(
+  { out }: Pick<Context, 'out'>,
+  { change_request: cr, merge: made }: Merged,
+  project?: Project,
+): void {
   const sha = shortSha(made.merge_commit_sha)
   const how = made.up_to_date
     ? 'already had every commit'
     : made.fast_forward
       ? `fast-forwarded to ${sha}`
       : `has it as merge commit ${sha}`
-  out.line(green('✓ '), 'Merged ', bold(`#${cr.number} ${cr.title}`), `: ${cr.base_ref} ${how}`)
+  const where = project === undefined ? '' : ` in ${project.slug}`
+  out.line(green('✓ '), 'Merged ', bold(`#${cr.number} ${cr.title}`), `${where}: ${cr.base_ref} ${how}`)
   out.line(dim(`  ${cr.base_ref} ${shortSha(made.base_sha_before)} → ${shortSha(made.base_sha_after)}`))
 }
 

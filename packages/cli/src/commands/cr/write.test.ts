@@ -322,6 +322,53 @@ describe('the project of a clone', () => {
     expect(stderr).not.toContain('secret')
   })
 
+  test('finds the project of the remote to which the branch pushes, and guesses none of several', async () => {
+    await using service = startService({ listProjects: () => [other, aProject()] })
+    const { host } = new URL(service.url)
+    await using folder = await clone(`http://${host}/v1/projects/${ids.project}/git`)
+    const git = (...args: string[]) => expect(Bun.spawnSync(['git', '-C', folder.path, ...args]).exitCode).toBe(0)
+    git('symbolic-ref', 'HEAD', 'refs/heads/work')
+    const list = () => svc(['cr', 'ls'], { service, cwd: folder.path })
+    const listed = async () => {
+      const { code, stderr } = await list()
+      return [code, stderr, service.of('listChangeRequests').at(-1)!.params.projectId]
+    }
+    // Another form of the same URL is the same project, as is its repository on a git host.
+    git('remote', 'add', 'again', `http://ada@${host}/v1/projects/app/git`)
+    git('remote', 'add', 'host', 'git@git.example.com:team/app.git')
+    expect(await listed()).toEqual([0, expect.not.stringContaining('Project'), ids.project])
+
+    git('remote', 'add', 'lib', `http://${host}/v1/projects/other/git`)
+    const { code, stderr } = await list()
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining('origin is app, again is app, host is app, lib is other'),
+    ])
+    for (const command of [
+      'svc projects link app',
+      'svc projects link other',
+      'git config remote.pushDefault <remote>',
+    ])
+      expect(stderr).toContain(command)
+    expect((await svc(['-R', 'other', 'cr', 'ls'], { service, cwd: folder.path })).code).toBe(0)
+    expect(service.of('listChangeRequests').at(-1)!.params.projectId).toBe(ids.sandbox)
+
+    const chosen = (name: string) => expect.stringContaining(`by the remote ${name}, to which this branch pushes`)
+    git('config', 'branch.work.remote', 'origin')
+    expect(await listed()).toEqual([0, chosen('origin'), ids.project])
+    git('config', 'remote.pushDefault', 'lib')
+    expect(await listed()).toEqual([0, chosen('lib'), ids.sandbox])
+    git('config', 'branch.work.pushRemote', 'host')
+    expect(await listed()).toEqual([0, chosen('host'), ids.project])
+    // A branch may push to a place that is no project.
+    git('remote', 'add', 'elsewhere', 'https://git.example.com/ada/app.git')
+    git('config', 'branch.work.pushRemote', 'elsewhere')
+    expect((await list()).code).toBe(1)
+    git('config', 'branch.work.pushRemote', 'lost')
+    git('remote', 'add', 'lost', `http://${host}/v1/projects/gone/git`)
+    expect((await list()).stderr).toContain('The remote lost of this clone is the project gone')
+  })
+
   test('guesses no project when none or several match, and -R names one', async () => {
     await using folder = await clone('https://git.example.com/team/app.git')
     await using none = startService({ listProjects: () => [other] })
