@@ -62,3 +62,24 @@ export async function topOfRepository(
   const top = await git(cwd, ['rev-parse', '--show-toplevel'], env).catch(() => '')
   return top.trim() === '' ? null : top.replace(/\n$/, '')
 }
+
+/** The remote that git's configuration names for pushes of a branch: mostly its name. Null if it names none. */
+export async function pushRemoteOf(
+  { cwd, env }: { cwd: string; env: Readonly<Record<string, string | undefined>> },
+  branch: string | null,
+): Promise<string | null> {
+  const keys =
+    branch === null
+      ? ['remote.pushDefault']
+      : [`branch.${branch}.pushRemote`, 'remote.pushDefault', `branch.${branch}.remote`]
+  for (const key of keys) {
+    const value = (await git(cwd, ['config', '--get', key], env).catch(isUnset)).trim()
+    if (value !== '') return value
+  }
+  return null
+}
+
+/** git exits nonzero for a key without a value, and without a repository. */
+function isUnset(): string {
+  return ''
+}

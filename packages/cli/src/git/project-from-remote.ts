@@ -4,7 +4,7 @@ import { uuid } from '../arguments/find-one.ts'
 import { allProjects } from '../commands/projects/find.ts'
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
-import { currentBranch, git } from './git.ts'
+import { currentBranch, git, pushRemoteOf } from './git.ts'
 
 /**
  * If the remotes name several projects, that of the remote to which the current branch pushes. Null without a repository
@@ -28,7 +28,7 @@ export async function projectOfRemotes(ctx: Context, isSignedIn: boolean): Promi
     if (named.every(({ own }) => own === null)) ctx.out.note(`Project ${slugOf(meant, all)}, by the git remote`)
     return meant
   }
-  const pushedTo = named.length > 1 ? await pushRemoteHere(ctx) : null
+  const pushedTo = named.length > 1 ? await pushRemoteOf(ctx.io, await currentBranch(ctx.io.cwd, ctx.io.env)) : null
   const pushed = named.filter(({ name: remote }) => remote === pushedTo)
   const [chosen, ...rest] = commonOf(pushed)
   if (chosen !== undefined && rest.length === 0) {
@@ -139,20 +139,6 @@ async function remotesHere({ io }: Context): Promise<Remote[]> {
     const [, name, url] = /^remote\.(.*)\.url (.+)$/.exec(line) ?? []
     return name === undefined || url === undefined ? [] : [{ name, url }]
   })
-}
-
-/** The name of the remote that `git push` uses for the current branch, if it is set. */
-async function pushRemoteHere({ io }: Context): Promise<string | null> {
-  const branch = await currentBranch(io.cwd, io.env)
-  const keys =
-    branch === null
-      ? ['remote.pushDefault']
-      : [`branch.${branch}.pushRemote`, 'remote.pushDefault', `branch.${branch}.remote`]
-  for (const key of keys) {
-    const value = (await git(io.cwd, ['config', '--get', key], io.env).catch(noRemotes)).trim()
-    if (value !== '') return value
-  }
-  return null
 }
 
 /** git exits nonzero without a repository, and without a remote. */

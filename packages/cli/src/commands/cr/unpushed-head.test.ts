@@ -44,6 +44,19 @@ describe('a branch that exists only in this clone', () => {
     },
   )
 
+  test('suggests the remote to which the branch pushes', async () => {
+    await using service = withoutBranch()
+    await using folder = await cloneOnWork(true)
+    const suggested = async () => (await svc([...open, '--title', 't'], { service, env, cwd: folder.path })).stderr
+    await git(folder.path, ['remote', 'add', 'fork', 'https://git.example.test/c/b'], process.env)
+    await git(folder.path, ['config', 'branch.work.pushRemote', 'fork'], process.env)
+    expect(await suggested()).toContain('$ git push fork HEAD')
+    // A branch that follows a local one.
+    await git(folder.path, ['config', '--unset', 'branch.work.pushRemote'], process.env)
+    await git(folder.path, ['config', 'branch.work.remote', '.'], process.env)
+    expect(await suggested()).toContain('$ git push origin HEAD')
+  })
+
   test('suggests svc ship when the clone has no remote', async () => {
     await using service = withoutBranch()
     await using folder = await cloneOnWork(false)

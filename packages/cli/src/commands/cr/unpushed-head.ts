@@ -2,7 +2,7 @@
 import { ServiceError } from '@svc/contract/errors'
 import type { Context } from '../../context.ts'
 import { Guided } from '../../errors.ts'
-import { currentBranch, git } from '../../git/git.ts'
+import { currentBranch, pushRemoteOf } from '../../git/git.ts'
 import { says } from '../../git/gateway.ts'
 import { quote } from '../../arguments/shell-word.ts'
 
@@ -16,17 +16,20 @@ export async function pushFirst({ io }: Context, head: string): Promise<{ hint: 
   const isHere = await says(io.cwd, ['show-ref', '--verify', '--quiet', `refs/heads/${head}`], io.env)
   if (!isHere) return { hint: 'Check its name.', next: ['svc branches ls'] }
   const isCurrent = (await currentBranch(io.cwd, io.env)) === head
-  const hasOrigin = await git(io.cwd, ['remote', 'get-url', 'origin'], io.env).then(
-    () => true,
-    () => false,
-  )
-  if (hasOrigin)
+  const remote = await remoteFor(io, head)
+  if (remote !== null)
     return {
       hint: 'The branch exists only in this clone: push it first.',
-      next: [`git push origin ${isCurrent ? 'HEAD' : quote(head)}`],
+      next: [`git push ${quote(remote)} ${isCurrent ? 'HEAD' : quote(head)}`],
     }
   return {
     hint: 'The branch exists only in this clone, which has no remote origin: svc ship pushes its commits and opens the change request.',
     next: [...(isCurrent ? [] : [`git switch ${quote(head)}`]), 'svc ship --no-merge'],
   }
+}
+
+async function remoteFor(io: Context['io'], head: string): Promise<string | null> {
+  for (const remote of [await pushRemoteOf(io, head), 'origin'])
+    if (remote !== null && (await says(io.cwd, ['remote', 'get-url', remote], io.env))) return remote
+  return null
 }
