@@ -89,7 +89,12 @@ test('backups --remove removes the named backups with their files, and the last 
   await document(remove('--remove', left[0]!, '--json'))
   const refused = await remove('--remove', left[1]!)
   expect(refused.code).toBe(2)
-  expect(refused.stderr).toContain('then has no complete backup')
+  expect(refused.stderr).toContain(`This leaves no complete backup in ${place}. Remove ${left[1]}?`)
+  const both = await remove('--remove', left[1]!, '--remove', 'unfinished')
+  expect([both.code, both.stderr]).toEqual([
+    2,
+    expect.stringContaining(`Remove ${left[1]} and what unfinished backups left?`),
+  ])
   expect(refused.stderr).toContain(`svc self-host backups '${place}' --remove ${left[1]} --yes`)
   expect(await readdir(join(place, 'data'))).toEqual([left[1]!])
   await document(remove('--remove', left[1]!, '--yes', '--json'))

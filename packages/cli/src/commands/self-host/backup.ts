@@ -208,7 +208,8 @@ async function removeNamed(
     })
   let done = await remove(yes)
   if ('staying' in done) {
-    const question = `${place} then has no complete backup${done.staying.length > 0 ? ' that is not dated ahead' : ''}. Remove ${ids.join(', ')}?`
+    const ahead = done.staying.length > 0 ? ' that is not dated ahead' : ''
+    const question = `This leaves no complete backup${ahead} in ${place}. Remove ${listOf(ids)}?`
     const named = ids.map((id) => ` --remove ${id}`).join('')
     await confirm(ctx, { question, yes, corrected: `svc self-host backups ${quote(place)}${named} --yes` })
     done = await remove(true)
@@ -220,6 +221,11 @@ async function removeNamed(
   out.note(`${count(done.backups, 'backup')} in ${done.place}`)
   for (const { backup_id, says } of done.damaged)
     out.warn(`The backup ${backup_id} is damaged, so no unused packs were removed: ${says}`)
+}
+
+function listOf(ids: string[]): string {
+  const names = ids.filter((id) => id !== unfinishedBackup)
+  return (names.length < ids.length ? [...names, 'what unfinished backups left'] : names).join(' and ')
 }
 
 function showBackups({ out, next }: Context, listed: BackupList): void {
