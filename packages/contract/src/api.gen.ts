@@ -3739,6 +3739,8 @@ export interface components {
                 generation: number;
             } | null;
             created_by: string | null;
+            /** @description The user in whose name its agent acts: `created_by`, until another member goes on with the session of a person who left. Older servers omit it. */
+            acts_for?: string | null;
             /** @description The session whose agent started this one; null when a person or a schedule did, or when that session is deleted. */
             parent_session_id: string | null;
             /** @description The session that this one was branched from, and the last message of its conversation that this one knows. Null when it began by itself, or when that session is deleted. Older servers omit it. */

@@ -73,6 +73,12 @@ export const session = named('Session', {
     })
     .nullable(),
   created_by: uuid.nullable(),
+  acts_for: uuid
+    .nullable()
+    .optional()
+    .describe(
+      'The user in whose name its agent acts: `created_by`, until another member goes on with the session of a person who left. Older servers omit it.',
+    ),
   parent_session_id: uuid
     .nullable()
     .describe(

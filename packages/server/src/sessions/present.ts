@@ -2,6 +2,7 @@ import type { Session } from '@svc/contract'
 import type { Actor } from '../auth/actor.ts'
 import { controls } from '../auth/session-control.ts'
 import type { Config } from '../config.ts'
+import { actsFor } from './lifecycle/acts-for.ts'
 import { type ListedSession, liveStatuses, type SessionWithSandbox } from './store.ts'
 
 /** A session in a list. A reader without control of it sees no task, URL, errors or metadata. */
@@ -49,6 +50,7 @@ export function presentSession(
     sandbox_url: sandboxUrl(config, row),
     sandbox: row.sandbox,
     created_by: row.created_by,
+    acts_for: actsFor(row),
     parent_session_id: row.parent_session_id,
     continues:
       row.continues_session_id === null

@@ -68,7 +68,7 @@ test('a member who restarts the session of a removed one goes on with it in thei
   expect(userId).toBe(other.user_id)
   expect((await askForCredential(env)).status).toBe(200)
   expect((await askForCredential(session.env)).status).toBe(401)
-  expect((await app.session(sessionId)).created_by).toBe(creator.user_id)
+  expect(await app.session(sessionId)).toMatchObject({ created_by: creator.user_id, acts_for: other.user_id })
   expect(await takeOvers(sessionId)).toMatchObject([
     { actor_user_id: other.user_id, before: { acts_for: creator.user_id }, after: { acts_for: other.user_id } },
   ])
@@ -105,6 +105,7 @@ test('a session goes on acting for its creator, whoever restarts it, while they 
   const { session_id: sessionId } = await app.running({}, { token: creator.token })
   await restart(sessionId)
   expect((await newest(sessionId)).userId).toBe(creator.user_id)
+  expect((await app.session(sessionId)).acts_for).toBe(creator.user_id)
   expect(await takeOvers(sessionId)).toEqual([])
 })
 
