@@ -3,11 +3,11 @@ import { existsSync } from 'node:fs'
 import { count } from '@svc/contract/count'
 import type { Config } from '../config.ts'
 import { reachDatabase, type ReachedDatabase } from '../db/embedded/reach.ts'
-import { connect } from '../db/move/connect.ts'
+import { connect, type End } from '../db/move/connect.ts'
 import { onConnection } from '../db/pool.ts'
 import { listServers } from '../fleet/recorded-servers.ts'
 import { keptServerName } from '../fleet/server-name.ts'
-import { hasMark, isOlderFolder } from '../fleet/start-marks.ts'
+import { hasMark, isOlderFolder, lacksRecordedAlone } from '../fleet/start-marks.ts'
 import { recordedServers, type RecordedServer } from '../fleet/store.ts'
 import type { makeLog } from '../log.ts'
 import { lockStoppedData, readFolderId } from '../startup/folder-lock.ts'
@@ -28,10 +28,7 @@ export async function requireFolderOfServer(config: Config): Promise<void> {
   try {
     const marked = await requireDatabaseOf(config, end.client)
     const servers = await recordedServers(onConnection(end.client))
-    const own = servers.find(({ server_name }) => server_name === keptServerName(dataDir))
-    // Several servers start on a disk of an earlier time.
-    const isAlone = own?.peer_url === null
-    if (isAlone && own.start_mark !== null && !hasMark(config, own.start_mark)) throw isOlderFolder(config, own)
+    await requireNewestFolder(config, end)
     // A restored folder has no server yet.
     if (marked || servers.length === 0 || isOfOne(dataDir, servers)) return
     const why = existsSync(dataDir) ? 'is not the data folder of a server of this database' : 'does not exist'
@@ -41,6 +38,14 @@ export async function requireFolderOfServer(config: Config): Promise<void> {
   } finally {
     await end.close()
   }
+}
+
+/** A home on a disk of an earlier time that starts, and refuses changes, may be asked about. */
+export async function requireNewestFolder(config: Config, { client }: Pick<End, 'client'>): Promise<void> {
+  const db = onConnection(client)
+  const own = (await recordedServers(db)).find(({ server_name }) => server_name === keptServerName(config.dataDir))
+  if (own === undefined || own.start_mark === null || hasMark(config, own.start_mark)) return
+  if (!(await lacksRecordedAlone(db, config, own))) throw isOlderFolder(config, own)
 }
 
 function isOfOne(dataDir: string, servers: RecordedServer[]): boolean {

@@ -11,9 +11,10 @@ setDefaultTimeout(120_000)
 
 let fleet: Fleet
 let server: FleetServer
+let other: FleetServer
 beforeEach(async () => {
-  fleet = await makeFleet(['ada'])
-  server = fleet.servers[0]!
+  fleet = await makeFleet(['ada', 'bob'])
+  ;[server, other] = fleet.servers as [FleetServer, FleetServer]
 })
 afterEach(() => fleet.close())
 
@@ -86,6 +87,53 @@ test('a copy that was made while the server ran does not start after its stop, a
   expect(await refused('snapshot')).toContain('is not the newest')
   await starts('data')
   expect(await mainOf(project)).toBe(head)
+})
+
+const withPeers = () => ({ SVC_PEER_URL: server.url })
+const withoutCopies = () => ({ SVC_PEER_URL: server.url, SVC_REPLICA: 'none' })
+
+const unrecorded: [string, { merges: () => Record<string, string>; last: () => Record<string, string> }][] = [
+  ['records no changes', { merges: withoutCopies, last: withoutCopies }],
+  ['recorded none at its last start', { merges: withoutCopies, last: withPeers }],
+  ['got SVC_PEER_URL after the merge', { merges: () => ({}), last: withPeers }],
+]
+test.each(unrecorded)('an older copy of the folder of a server that %s does not start', async (_, settings) => {
+  await starts('data', { ...named, ...settings.merges() })
+  const project = await FleetProject.make(fleet, server)
+  await server.kill('SIGTERM')
+  await copy('data', 'older')
+  await starts('data', settings.merges())
+  const head = await merges(project, 'after-the-copy')
+  await server.kill('SIGTERM')
+  await starts('data', settings.last())
+  expect((await other.boot()).url).not.toBeNull()
+  await server.kill('SIGTERM')
+  expect(await refused('older', settings.last())).toContain('is not the newest')
+  await starts('data', settings.last())
+  expect(await mainOf(project)).toBe(head)
+})
+
+test('an older copy of the folder of the only server does not start, although it has an address for others', async () => {
+  await starts('data', { ...named, ...withPeers() })
+  const project = await FleetProject.make(fleet, server)
+  await project.changeRequest(server, 'before-the-copy')
+  await server.kill('SIGTERM')
+  await copy('data', 'older')
+  await starts('data', withPeers())
+  const [{ cr_id } = { cr_id: '' }] = await fleet.query<{ cr_id: string }>('select cr_id from change_requests')
+  await project.ask(server, 'POST', `/change-requests/${cr_id}/merge`)
+  await server.kill('SIGTERM')
+  // Its repository has the merged commit already, on another branch.
+  expect(await refused('older', withPeers())).toContain('is not the newest')
+})
+
+test('an older copy of the folder of a server without projects starts among others', async () => {
+  await starts('data', { ...named, ...withoutCopies() })
+  await server.kill('SIGTERM')
+  await copy('data', 'older')
+  await starts('data', withoutCopies())
+  await server.kill('SIGTERM')
+  await starts('older', withoutCopies())
 })
 
 test('a folder with repositories of another server does not take its projects over, and names the way', async () => {

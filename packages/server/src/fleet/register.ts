@@ -15,8 +15,9 @@ import { joinsText, ownPlace } from './recorded-servers.ts'
 import { provesName } from './reachable.ts'
 import { keepServerName, keptServerName, readServerName } from './server-name.ts'
 import { isDiskFull } from '@svc/git'
-import { beginMark, hasMark, isOlderFolder, keepMark, olderDatabaseText } from './start-marks.ts'
+import { beginMark, hasMark, isOlderFolder, keepMark, lacksRecordedAlone, olderDatabaseText } from './start-marks.ts'
 import {
+  databaseTime,
   endEarlier,
   endLonely,
   findServer,
@@ -76,7 +77,8 @@ async function enterServer({ config, db, log }: RegisterDeps, own: Process): Pro
     const markBefore = named?.settings?.[markName] ?? null
     const olderDatabase = olderDatabaseText(config, markBefore)
     if (olderDatabase !== null) log.warn({ server_name: serverName }, olderDatabase)
-    const mark = await beginMark(config, { mark: own.instanceId, before: markBefore }).then(
+    const at = await databaseTime(trx)
+    const mark = await beginMark(config, { mark: own.instanceId, at, before: markBefore }).then(
       () => own.instanceId,
       leftOnFullDisk(markBefore),
     )
@@ -98,6 +100,7 @@ async function enterServer({ config, db, log }: RegisterDeps, own: Process): Pro
         svc_version: version,
         [provesName]: 'true',
         ...(mark === null ? {} : { [markName]: mark }),
+        ...(recordsChanges(config) ? { [sinceName]: named?.settings?.[sinceName] ?? at } : {}),
       },
       keeps_replicas: config.roles.worker && config.peerUrl !== null && config.replica !== 'none',
     })
@@ -134,11 +137,14 @@ const leftOnFullDisk =
 
 /** In `servers.settings`, which a server of an earlier version replaces, so that the mark ends with a downgrade. */
 const markName = 'start_mark'
+/** Since when each start of the server has recorded changes of refs. */
+const sinceName = 'records_since'
+
+const recordsChanges = ({ peerUrl, replica }: Config) => peerUrl !== null && replica !== 'none'
 
 /**
  * Without its mark, a server of an earlier version has run on the row last, and nothing tells. A folder without a name gets
- * one of the settings alone, which say so that it takes the place of another folder. Several servers record each change of a
- * ref, and a home that lacks some refuses to change its projects (`projects/replicas/earlier-disk.ts`).
+ * one of the settings alone, which say so that it takes the place of another folder.
  */
 async function refuseOlderFolder(
   { config, db }: NameDeps,
@@ -147,9 +153,8 @@ async function refuseOlderFolder(
   const isNewest = (mark: string | null) => mark !== null && hasMark(config, mark)
   const named = (await recordedServers(db)).find(({ server_name }) => server_name === serverName)
   const isKnown = keptServerName(config.dataDir) !== null || named?.data_folder === folderId
-  const isJudgedByRefs = config.peerUrl !== null && named?.peer_url != null
-  if (named != null && named.start_mark !== null && isKnown && !isJudgedByRefs && !isNewest(named.start_mark))
-    throw isOlderFolder(config, named)
+  const isOlder = named != null && named.start_mark !== null && isKnown && !isNewest(named.start_mark)
+  if (isOlder && !(await mayLack({ config, db }, named))) throw isOlderFolder(config, named)
   // Folders that link the same repositories have the same state. Among servers that reach each other, the home of a project answers, whatever is stored here.
   if (config.peerUrl !== null) return
   const others = await serversOfProjects(db, { except: serverName, projects: stored })
@@ -157,6 +162,13 @@ async function refuseOlderFolder(
   const isSame = ({ host, repositories }: RecordedServer) => host === own.host && repositories === own.repositories
   const newer = others.find((each) => !each.is_taken_over && !isSame(each) && !isNewest(each.start_mark))
   if (newer !== undefined) throw isOlderFolder(config, newer)
+}
+
+/** Among servers that reach each other, a home without projects has nothing to lose. */
+async function mayLack({ config, db }: NameDeps, named: RecordedServer): Promise<boolean> {
+  if (config.peerUrl === null) return false
+  if ((await projectsAt(db, named.server_name)).length === 0) return true
+  return recordsChanges(config) && (await lacksRecordedAlone(db, config, named))
 }
 
 type Others = Awaited<ReturnType<typeof liveOthers>>

@@ -1,7 +1,7 @@
 /**
- * Each start leaves a mark in the data folder and in the server's row, and so does each hour and a stop. A folder without the mark of the row is an older
- * copy, or another folder, and lacks what the server has acknowledged since. A row with an earlier mark of the folder
- * comes from a database that was restored alone.
+ * Each start leaves a mark in the data folder and in the server's row, and so does each hour and a stop. A folder without
+ * the mark of the row is an older copy, or another folder, and lacks what the server has acknowledged since. A row with
+ * an earlier mark of the folder comes from a database that was restored alone.
  */
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
@@ -10,9 +10,10 @@ import { join } from 'node:path'
 import { quote } from '@svc/contract/shell-words'
 import { writeFileWhole } from '../backup/place/write-file.ts'
 import type { Config } from '../config.ts'
+import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import { StartupError } from '../startup/startup-error.ts'
-import { type RecordedServer, setStartMark } from './store.ts'
+import { databaseTime, hasRecordedSince, type RecordedServer, setStartMark } from './store.ts'
 
 type Folder = Pick<Config, 'dataDir'>
 
@@ -22,6 +23,8 @@ const marksMax = 5_000
 
 interface Mark {
   id: string
+  /** By the clock of the database. Null: of an earlier version. */
+  at: string | null
   /** Whether the transaction that recorded it in the database is known to be committed. */
   isRecorded: boolean
 }
@@ -32,11 +35,16 @@ function readMarks({ dataDir }: Folder): Mark[] {
   const path = join(dataDir, fileName)
   if (!existsSync(path)) return []
   const lines = readFileSync(path, 'utf8').split('\n').filter(Boolean)
-  return lines.map((line) => ({ id: line.slice(0, 36), isRecorded: !line.endsWith(begun) }))
+  return lines.map((line) => {
+    const [id = '', at] = line.replace(begun, '').split(' ')
+    return { id, at: at ?? null, isRecorded: !line.endsWith(begun) }
+  })
 }
 
 async function writeMarks({ dataDir }: Folder, marks: Mark[]): Promise<void> {
-  const lines = marks.slice(-marksMax).map(({ id, isRecorded }) => `${id}${isRecorded ? '' : begun}\n`)
+  const lines = marks
+    .slice(-marksMax)
+    .map(({ id, at, isRecorded }) => `${id}${at === null ? '' : ` ${at}`}${isRecorded ? '' : begun}\n`)
   await writeFileWhole(join(dataDir, fileName), lines.join(''))
 }
 
@@ -44,9 +52,12 @@ async function writeMarks({ dataDir }: Folder, marks: Mark[]): Promise<void> {
  * Before the transaction that records the mark commits, so that a crash in between leaves a folder with the mark of the
  * row, whether it is the new one or the one before.
  */
-export async function beginMark(folder: Folder, { mark, before }: { mark: string; before: string | null }) {
+export async function beginMark(
+  folder: Folder,
+  { mark, at, before }: { mark: string; at: string; before: string | null },
+): Promise<void> {
   const marks = readMarks(folder).map((each) => (each.id === before ? { ...each, isRecorded: true } : each))
-  await writeMarks(folder, [...marks, { id: mark, isRecorded: false }])
+  await writeMarks(folder, [...marks, { id: mark, at, isRecorded: false }])
 }
 
 export async function keepMark(folder: Folder, mark: string): Promise<void> {
@@ -67,7 +78,7 @@ export async function renewMark({
   const mark = randomUUID()
   await db.transaction().execute(async (trx) => {
     const before = await setStartMark(trx, { server_name: serverName, instance_id: instanceId, mark })
-    if (before !== undefined) await beginMark(config, { mark, before })
+    if (before !== undefined) await beginMark(config, { mark, at: await databaseTime(trx), before })
   })
   await keepMark(config, mark)
 }
@@ -75,6 +86,20 @@ export async function renewMark({
 /** Whether the folder has what a server with this mark has acknowledged. */
 export function hasMark(folder: Folder, mark: string): boolean {
   return readMarks(folder).some(({ id }) => id === mark)
+}
+
+/**
+ * Whether a folder lacks nothing but changes of refs that are recorded. Its home then refuses to change the projects that
+ * lack some (`projects/replicas/earlier-disk.ts`), and another server can take them over.
+ */
+export async function lacksRecordedAlone(
+  db: DbOrTransaction,
+  folder: Folder,
+  { server_name }: Pick<RecordedServer, 'server_name'>,
+): Promise<boolean> {
+  const newest = readMarks(folder).findLast(({ isRecorded }) => isRecorded)
+  const at = newest?.at ?? null
+  return at !== null && (await hasRecordedSince(db, { serverName: server_name, at }))
 }
 
 /** Null: the database is not older than the folder. */

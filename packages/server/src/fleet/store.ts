@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { serverNamePattern } from '../config/fleet.ts'
 import { hasFreeLock, isRecent } from '../db/live-instance.ts'
-import { couldLeave, isCountedOn } from '../projects/replicas/store.ts'
+import { couldLeave, isCountedOn, wholeLog } from '../projects/replicas/store.ts'
 import { findRow, firstRow, updateRows } from '../db/rows.ts'
 import type { DbOrTransaction, Row } from '../db/schema.ts'
 import { ageMsMax } from './peer-header.ts'
@@ -60,6 +60,12 @@ export async function recordServer(
     .execute()
 }
 
+/** By the clock of the database, which all servers share. */
+export async function databaseTime(db: DbOrTransaction): Promise<string> {
+  const { rows } = await sql<{ at: string }>`select to_jsonb(clock_timestamp()) #>> '{}' as at`.execute(db)
+  return rows[0]!.at
+}
+
 /** Returns the mark before. Undefined: the row is not that of this process any more. */
 export async function setStartMark(
   db: DbOrTransaction,
@@ -83,10 +89,23 @@ export interface RecordedServer {
   is_taken_over: boolean
   /** The real path of its repositories. Null: of an earlier version. */
   repositories: string | null
-  /** Null: it ran alone. */
-  peer_url: string | null
   /** The mark that it left last. Null: of an earlier version. */
   start_mark: string | null
+}
+
+/**
+ * Whether the log has each change of a ref that this server has acknowledged since then, and another server may have the
+ * copies from which its projects can be taken over. `records_since`: of the first start from which on it recorded them.
+ */
+export async function hasRecordedSince(
+  db: DbOrTransaction,
+  { serverName, at }: { serverName: string; at: string },
+): Promise<boolean> {
+  const { rows } = await sql`select from servers own where server_name = ${serverName}
+    and (settings ->> 'records_since')::timestamptz <= ${at}::timestamptz
+    and ${at}::timestamptz > now() - ${wholeLog}
+    and exists (select from servers s where s.server_name <> own.server_name and ${isCountedOn})`.execute(db)
+  return rows.length > 0
 }
 
 /** Every server that used the database, wherever it is now. Empty for the tables of a version without servers. */
@@ -97,7 +116,6 @@ export async function recordedServers(db: DbOrTransaction): Promise<RecordedServ
   const { rows } = await sql<RecordedServer>`
     select server_name, data_folder, to_jsonb(s) -> 'settings' ->> 'host' as host,
       to_jsonb(s) -> 'settings' ->> 'data_dir' as data_dir, to_jsonb(s) -> 'settings' ->> 'start_mark' as start_mark,
-      to_jsonb(s) ->> 'peer_url' as peer_url,
       to_jsonb(s) -> 'settings' ->> 'repositories' as repositories,
       to_jsonb(s) ->> 'taken_over_at' is not null as is_taken_over,
       (select count(*)::integer from projects p where p.home = s.server_name and p.deleted_at is null) as projects

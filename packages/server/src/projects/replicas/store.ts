@@ -348,9 +348,12 @@ export async function deleteReplica(db: DbOrTransaction, projectId: string): Pro
   await deleteRows(db, 'project_replicas', { project_id: projectId })
 }
 
+/** For so long, the log has every change. */
+export const wholeLog = sql`interval '7 days'`
+
 /** Those that every copy has followed for a week. */
 export async function deleteOldRefChanges(db: DbOrTransaction): Promise<void> {
-  await sql`delete from ref_changes c where at < now() - interval '7 days'
+  await sql`delete from ref_changes c where at < now() - ${wholeLog}
     and not exists (select from project_replicas r where r.project_id = c.project_id and r.applied_seq < c.seq)`.execute(
     db,
   )
