@@ -12,6 +12,7 @@ import { writeFileWhole } from '../backup/place/write-file.ts'
 import type { Config } from '../config.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
+import { hasRewoundBranch } from '../projects/replicas/earlier-disk.ts'
 import { StartupError } from '../startup/startup-error.ts'
 import { databaseTime, hasRecordedSince, type RecordedServer, setStartMark } from './store.ts'
 
@@ -90,16 +91,17 @@ export function hasMark(folder: Folder, mark: string): boolean {
 
 /**
  * Whether a folder lacks nothing but changes of refs that are recorded. Its home then refuses to change the projects that
- * lack some (`projects/replicas/earlier-disk.ts`), and another server can take them over.
+ * lack their commits (`projects/replicas/earlier-disk.ts`), and another server can take them over.
  */
 export async function lacksRecordedAlone(
   db: DbOrTransaction,
-  folder: Folder,
-  { server_name }: Pick<RecordedServer, 'server_name'>,
+  config: Config,
+  { server_name }: RecordedServer,
 ): Promise<boolean> {
-  const newest = readMarks(folder).findLast(({ isRecorded }) => isRecorded)
-  const at = newest?.at ?? null
-  return at !== null && (await hasRecordedSince(db, { serverName: server_name, at }))
+  const newest = readMarks(config).findLast(({ isRecorded }) => isRecorded)
+  const since = newest?.at ?? null
+  if (since === null || !(await hasRecordedSince(db, { serverName: server_name, at: since }))) return false
+  return !(await hasRewoundBranch(db, { config, serverName: server_name, since }))
 }
 
 /** Null: the database is not older than the folder. */

@@ -61,6 +61,24 @@ test.each(ways)(
   180_000,
 )
 
+test('a home whose disk is of an earlier time and has the commits of a merge does not start, and its copy has the merge', async () => {
+  const { cr_id, head } = await project.changeRequest(ada, 'topic')
+  await ada.kill('SIGTERM')
+  const [data, earlier] = [join(fleet.dir, 'ada'), join(fleet.dir, 'ada-earlier')]
+  await cp(data, earlier, { recursive: true, verbatimSymlinks: true })
+  expect((await ada.boot()).url).not.toBeNull()
+  await project.ask(ada, 'POST', `/change-requests/${cr_id}/merge`)
+  await ada.kill('SIGKILL')
+  await rm(data, { recursive: true })
+  await cp(earlier, data, { recursive: true, verbatimSymlinks: true })
+  const late = await ada.boot()
+  expect(late.url).toBeNull()
+  expect(await late.errors()).toContain('is not the newest')
+  await countAsGone(fleet, 'ada')
+  expect((await takeOver(fleet, bob, 'ada')).projects).toMatchObject([{ outcome: 'taken', missing: [] }])
+  expect((await project.tips(bob))['refs/heads/main']).toBe(head)
+}, 180_000)
+
 test('a home whose disk is of an earlier time records nothing, and its copy keeps everything', async () => {
   await ada.kill('SIGTERM')
   const [data, earlier] = [join(fleet.dir, 'ada'), join(fleet.dir, 'ada-earlier')]

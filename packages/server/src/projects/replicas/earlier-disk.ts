@@ -1,7 +1,7 @@
 /** Notices a home whose disk is of an earlier time, as after a snapshot of its machine was restored: it lacks commits that it acknowledged. */
 import { existsSync } from 'node:fs'
 import { ServiceError } from '@svc/contract'
-import { missingObjects, type Repository } from '@svc/git'
+import { listAllRefs, missingObjects, type Repository } from '@svc/git'
 import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
 import type { Config } from '../../config.ts'
@@ -54,11 +54,34 @@ export async function outdatedProjects(
   db: DbOrTransaction,
   { config, serverName }: { config: Config; serverName: string },
 ): Promise<{ slug: string }[]> {
-  const changed = await lastChanged(db, serverName, examinedMax)
+  const changed = await lastChanged(db, { home: serverName, limit: examinedMax })
   const here = changed.filter(({ project_id }) => existsSync(managedDir({ config }, project_id)))
   const found = await pLimit(examinedAtOnce).map(here, async (project) => {
     const refs = await lackingRefs(db, project, { dir: managedDir({ config }, project.project_id) })
     return refs.length === 0 ? [] : [project]
   })
   return found.flat()
+}
+
+/** More projects than that change rarely in the days of the log, and then nothing is known. */
+const comparedMax = 2_000
+
+/**
+ * Whether a disk of an earlier time has the last recorded commit of a branch, and the branch elsewhere, as before the merge
+ * of a branch that was pushed already. Its home would go on from there: on a disk that is not known to be earlier, that is
+ * a change which was not recorded.
+ */
+export async function hasRewoundBranch(
+  db: DbOrTransaction,
+  { config, serverName, since }: { config: Config; serverName: string; since: string },
+): Promise<boolean> {
+  const changed = await lastChanged(db, { home: serverName, since, limit: comparedMax })
+  const rewound = await pLimit(examinedAtOnce).map(changed, async (project) => {
+    const dir = managedDir({ config }, project.project_id)
+    if (!existsSync(dir) || (await lackingRefs(db, project, { dir })).length > 0) return false
+    const tips = new Map((await listAllRefs(dir, 'refs/heads/')).map(({ ref, sha }) => [ref, sha]))
+    const recorded = await lastValues(db, project.project_id)
+    return recorded.some(({ ref, new_sha }) => new_sha !== null && (tips.get(ref) ?? new_sha) !== new_sha)
+  })
+  return changed.length === comparedMax || rewound.includes(true)
 }

@@ -381,12 +381,12 @@ export async function lastValues(db: DbOrTransaction, projectId: string): Promis
 /** Managed projects at this home, in the order of their last recorded change. */
 export async function lastChanged(
   db: DbOrTransaction,
-  home: string,
-  limit: number,
+  { home, since = '-infinity', limit }: { home: string; since?: string; limit: number },
 ): Promise<Pick<Row<'projects'>, 'project_id' | 'home_epoch' | 'slug'>[]> {
   const { rows } = await sql<Pick<Row<'projects'>, 'project_id' | 'home_epoch' | 'slug'>>`
     select p.project_id, p.home_epoch, p.slug from projects p
       join (select project_id, max(at) as last from ref_changes group by project_id) c using (project_id)
-    where p.home = ${home} and p.managed and p.deleted_at is null order by c.last desc limit ${limit}`.execute(db)
+    where p.home = ${home} and p.managed and p.deleted_at is null and c.last > ${since}::timestamptz
+    order by c.last desc limit ${limit}`.execute(db)
   return rows
 }
