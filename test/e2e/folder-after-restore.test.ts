@@ -97,7 +97,7 @@ test('the data folder moves to another disk, and the old one does not start any 
   expect(await dataOf('svc self-host status')).toBe(moved)
   await works('cd work && echo c > c.txt && git add -A && git commit -qm third && svc ship --project kept')
   await works('svc self-host stop')
-  for (const command of ['start', 'backup backups', 'check'])
+  for (const command of ['start', 'backup backups', 'check', 'move-database embedded'])
     expect(await refused(`SVC_DATA_DIR=${old} svc self-host ${command}`)).toContain(`SVC_DATA_DIR=${moved}`)
   await works('svc self-host start')
   await works('svc self-host check')

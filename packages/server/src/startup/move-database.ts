@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { MoveReport } from '@svc/contract/daemon/operator-reports'
+import { requireNewestFolder } from '../backup/reach-data.ts'
 import { refuseUnfinishedRestore } from '../backup/restore-mark.ts'
 import type { Config } from '../config.ts'
 import { dataMajor } from '../db/embedded/data.ts'
@@ -46,6 +47,8 @@ async function move(
   try {
     await lockSource(source)
     const left = await examineSource(source)
+    // Otherwise the data would go to a folder that lacks repositories, and the newest one would lack them.
+    if (isFromOther(config, to)) await requireNewestFolder(config, source)
     if (to === 'embedded' && left?.state !== 'left') await requireOneHome(source, folderId)
     const { end, setAside } = to === 'embedded' ? await openEmbedded(config, source) : await openExternal(to)
     try {
@@ -65,10 +68,16 @@ async function move(
   }
 }
 
-/** Where the data are. With the new address in DATABASE_URL already, they are still in the folder. */
-async function openSource({ databaseUrl, dataDir }: Config, to: string): Promise<End> {
+/** With the new address in DATABASE_URL already, the data are still in the folder. */
+function isFromOther(config: Config, to: string): config is Config & { databaseUrl: string } {
+  return config.databaseUrl !== null && config.databaseUrl !== to
+}
+
+/** Where the data are. */
+async function openSource(config: Config, to: string): Promise<End> {
+  if (isFromOther(config, to)) return await connect(config.databaseUrl)
+  const { databaseUrl, dataDir } = config
   const folder = join(dataDir, 'postgres')
-  if (databaseUrl !== null && databaseUrl !== to) return await connect(databaseUrl)
   if (to === 'embedded')
     throw new StartupError(
       `DATABASE_URL is not set, so the data are in the embedded database already. Set it to the address from which they should move. Nothing was changed.`,
