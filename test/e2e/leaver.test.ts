@@ -58,12 +58,13 @@ test(
       server.svc(['sessions', 'chat', id, '--project', project, '--prompt', script(...lines)])
     const push = 'git add work.txt && git commit -q -m Work && git push -q origin HEAD'
     const refused = await chat(push)
-    expect(refused.stdout).toContain('acts for carl')
-    expect(refused.stdout).toContain(`svc sessions restart ${id}`)
+    expect(refused.stderr).toContain(
+      `This session acts for carl, who is no longer a member of the account of this project. A member goes on with it in their own name: svc sessions restart ${id}`,
+    )
 
     await server.json(['sessions', 'restart', id, '--wait', '--project', project])
     await server.json(['sessions', 'recover', id, '--into-sandbox', '--project', project])
-    await chat('cat work.txt', 'git push -q origin HEAD')
+    await chat('cat work.txt', push)
     const file = await server.api(`/v1/projects/${project}/file?ref=${id}&path=work.txt`)
     expect(await file.text()).toContain('kept')
   },

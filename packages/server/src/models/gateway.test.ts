@@ -226,6 +226,31 @@ describe('the key of a sandbox', () => {
     expect((await complete({}, restarted.env.SVC_LLM_API_KEY!)).status).toBe(401)
   })
 
+  test('refuses the key of a removed member with their name and the way on', async () => {
+    const creator = await app.makeUser('member')
+    const { session_id: sessionId, env } = await app.running({}, { token: creator.token })
+    const token = env.SVC_LLM_API_KEY!
+    const ask = (path: string) => app.request<OpenAiError>('POST', path, { token, body })
+    const paths = ['/v1/llm/chat/completions', '/v1/llm/messages']
+    expect((await Promise.all(paths.map(ask))).map(({ status }) => status)).not.toContain(403)
+    const calls = seen.length
+    await app.request('DELETE', `/v1/accounts/${app.owner.account_id}/members/${creator.user_id}`)
+    for (const path of paths) {
+      const { status, body: refused } = await ask(path)
+      expect([status, refused.error.code, refused.error.message]).toEqual([
+        403,
+        'forbidden',
+        `This session acts for A member, who is no longer a member of the account of this project. A member goes on with it in their own name: svc sessions restart ${sessionId}`,
+      ])
+    }
+    expect((await app.request('GET', '/v1/llm/models', { token })).status).toBe(403)
+    expect(seen).toHaveLength(calls)
+    await app.request('POST', app.path(sessionId, 'restart'))
+    const { sandbox } = await app.reaches(sessionId, 'running')
+    const next = app.driver.seen(sandbox!.sandbox_id)!.spec.env.SVC_LLM_API_KEY!
+    expect((await complete({}, next)).status).toBe(200)
+  })
+
   test('lists the available models', async () => {
     const list = async (token: string) => (await app.request('GET', '/v1/llm/models', { token })).body
     expect(await list(key)).toEqual({

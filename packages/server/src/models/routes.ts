@@ -8,8 +8,11 @@ import {
   scriptedModelName,
   ServiceError,
 } from '@svc/contract'
+import { getMember } from '../accounts/store.ts'
+import type { SandboxActor } from '../auth/actor.ts'
 import { actorOfSandboxCredential, isModelKeyOfWarmSandbox, unauthenticated } from '../auth/credentials.ts'
 import { bearerToken } from '../auth/authenticate.ts'
+import { endedMembership } from '../auth/ended-membership.ts'
 import type { Deps } from '../deps.ts'
 import { parseJson, readBody } from '../http/bodies/body.ts'
 import { bounded } from '../http/bodies/streams.ts'
@@ -92,6 +95,7 @@ async function callerOf({ deps, upstreams }: Gateway, c: AppContext): Promise<Ca
   const session = await getSessionById(deps.db, actor.session_id)
   if (session === null || session.generation !== actor.generation)
     throw unauthenticated('The sandbox of this key was stopped.')
+  await requireMember(deps.db, actor, session.account_id)
   await untilFollowed(deps.sessions, session, c.req.raw.signal)
   const { account_id, project_id, session_id } = session
   const spender = { account_id, project_id, session_id }
@@ -112,6 +116,14 @@ async function callerOf({ deps, upstreams }: Gateway, c: AppContext): Promise<Ca
     // A running sandbox keeps the default it started with, which an owner may have replaced since.
     isReplaced: (model) => session.model === null && catalog.source === 'saved' && !offersModel(catalog, model),
   }
+}
+
+/** The git gateway and the API refuse the other credentials of the sandbox in the same way. */
+async function requireMember(db: Deps['db'], actor: SandboxActor, accountId: string): Promise<void> {
+  if ((await getMember(db, accountId, actor.user_id)) !== null) return
+  const { code, message, hint } = await endedMembership(db, actor)
+  // A conversation shows the message of a refused model call, and nothing beside it.
+  throw new ServiceError(code, `${message} ${hint}`)
 }
 
 async function complete(gateway: Gateway, c: AppContext, shape: Shape, path: string): Promise<Response> {
