@@ -81,6 +81,8 @@ export interface Deps {
  * Implemented by sessions/lifecycle/reconciler.ts, sessions/warm/pool.ts, apps/reconciler.ts and checks/reconciler.ts.
  */
 export interface SessionRunner {
+  /** The server stops, and begins to run no further sandbox. */
+  readonly isClosed: boolean
   /** Reconciles a session in the background. */
   enqueue(sessionId: string): void
   reconcile(sessionId: string): Promise<void>

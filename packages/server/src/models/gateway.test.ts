@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { scriptedModelName } from '@svc/contract'
 import { buildApp } from '../app.ts'
-import { makeSessionApp, type RunningSession, type SessionApp, until } from '../sessions/testing.ts'
+import { makeSessionApp, type RunningSession, secondServer, type SessionApp, until } from '../sessions/testing.ts'
 
 interface Seen {
   path: string
@@ -262,6 +262,26 @@ describe('the key of a sandbox', () => {
       data: [{ id: 'another' }, { id: 'big-model' }],
     })
   })
+})
+
+test('a server that stops refuses the calls of sandboxes that it does not follow, so that they ask the next one', async () => {
+  const left = await makeSessionApp({ outlives: true })
+  const next = await secondServer(left, {}, { sandboxes: left.deps.sandboxes })
+  try {
+    const token = (await left.running()).env.SVC_LLM_API_KEY!
+    const ask = () => next.request<OpenAiError>('POST', '/v1/llm/chat/completions', { token, body })
+    const early = ask()
+    await next.deps.sessions.close({ endsSandboxes: false })
+    for (const { status, headers, body: refused } of [await early, await ask()])
+      expect([status, headers.get('retry-after'), refused.error.message]).toEqual([
+        503,
+        '2',
+        'This server is stopping.',
+      ])
+  } finally {
+    await next.close()
+    await left.close()
+  }
 })
 
 describe('the body of a model request', () => {

@@ -56,7 +56,7 @@ export class SessionReconciler implements SessionRunner {
   readonly #running = new Set<Promise<void>>()
   readonly #deliveriesOver = new AbortController()
   #attachedTo: (projectId: string) => void = () => {}
-  #closed = false
+  isClosed = false
   #handsOver = false
 
   constructor(deps: Omit<Deps, 'sessions'>) {
@@ -142,7 +142,7 @@ export class SessionReconciler implements SessionRunner {
 
   /** Leaves the sandboxes of sessions to the next server if they outlive this one; otherwise ends them. */
   async close({ endsSandboxes }: { endsSandboxes: boolean }): Promise<number> {
-    this.#closed = true
+    this.isClosed = true
     this.#handsOver = !endsSandboxes && this.#deps.sandboxes?.outlives === true
     setTimeout(() => this.#deliveriesOver.abort(), deliverMsOnStop).unref()
     for (const [sessionId] of this.#starting) this.interrupt(sessionId)
@@ -177,7 +177,7 @@ export class SessionReconciler implements SessionRunner {
       if (session === null || session.desired !== 'running') return
       if (session.status !== 'provisioning' && session.status !== 'running') return
       // The next server saves what a server that stops has not.
-      if (this.#closed) throw new ServiceError('unavailable', 'This server is stopping.')
+      if (this.isClosed) throw new ServiceError('unavailable', 'This server is stopping.')
       await this.#adoptToEnd(session)
       await leaveTurn(this.#deps, this.#attached.get(sessionId), moveReason)
       await this.#endSandboxes(sessionId)
@@ -206,11 +206,11 @@ export class SessionReconciler implements SessionRunner {
     if (session === null || !(await mayStartHere(this.#deps, session))) return
     if (session.status !== 'provisioning' && session.status !== 'running') return
     if (session.desired === 'stopped') {
-      if (!this.#closed) await this.#adoptToEnd(session)
+      if (!this.isClosed) await this.#adoptToEnd(session)
       return this.#stopAsRequested(session)
     }
     // The sandbox may have been left to the next server already.
-    if (this.#closed || (await isElsewhere(this.#deps, session))) return
+    if (this.isClosed || (await isElsewhere(this.#deps, session))) return
     if (session.status === 'running') return this.#checkRunning(session)
     return this.#start(session)
   }
@@ -245,7 +245,7 @@ export class SessionReconciler implements SessionRunner {
   ) {
     const { db, log } = this.#deps
     const driver = this.#deps.sandboxes
-    if (driver === null || this.#closed) return
+    if (driver === null || this.isClosed) return
     const sandboxId = warm?.sandboxId ?? (isLeft ? session.sandbox!.sandbox_id : session.next_sandbox_id)
     const abort = new AbortController()
     this.#begin(session.session_id, { sandboxId, abort })
@@ -276,7 +276,7 @@ export class SessionReconciler implements SessionRunner {
       const memory = await driver.memoryTrouble(sandboxId)
       await driver.stop(sandboxId)
       // A closing server leaves the session as it is, for the next server.
-      if (this.#closed) return
+      if (this.isClosed) return
       const current = await getSessionById(db, session.session_id)
       if (current === null) return
       if (current.desired === 'stopped') return await this.#stopAsRequested(current)
@@ -394,7 +394,7 @@ export class SessionReconciler implements SessionRunner {
       return 'adopted'
     } catch (error) {
       if (!abort.signal.aborted) throw error
-      if (this.#closed || this.#interrupted.has(session_id)) return 'interrupted'
+      if (this.isClosed || this.#interrupted.has(session_id)) return 'interrupted'
       // Its end was reported meanwhile.
       return { reason: abort.signal.reason.message }
     } finally {
@@ -451,7 +451,7 @@ export class SessionReconciler implements SessionRunner {
     this.#attached.delete(sessionId)
     if (attached === undefined) return
     this.#ending.set(sessionId, attached.wip)
-    if (this.#closed) attached.wip.hurry()
+    if (this.isClosed) attached.wip.hurry()
     try {
       await endAttached(this.#deps, attached)
     } finally {
