@@ -1,6 +1,6 @@
-/** The log of a server whose disk is full for a while. */
+/** The log of a server whose disk is full for a while, and of one whose shell does not append to it. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdtemp, open, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, open, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SmallDisk } from './testing-small-disk.ts'
@@ -50,4 +50,30 @@ test('a full disk costs lines of the log and not the server, and the log says ho
     child.kill('SIGKILL')
     await log.close()
   }
+})
+
+/** The same with a limit, and says each time that the log could not be rotated. */
+const limited = (path: string) =>
+  program.replace(
+    "path: '', bytesMax: Infinity, onFailed() {}",
+    `path: ${JSON.stringify(path)}, bytesMax: 100, onFailed: (error) => write('failed ' + error.message + '\\n')`,
+  )
+
+test.each(['a', 'w'])('rotates the file of a shell only if it appends, and says so otherwise (%s)', async (flags) => {
+  const folder = await mkdtemp(join(dir, 'shell-'))
+  const path = join(folder, 'server.log')
+  const log = await open(path, flags)
+  const earlier = `${'x'.repeat(200)}\n`
+  await log.write(earlier)
+  const child = Bun.spawn([process.execPath, '--eval', limited(path)], {
+    stdin: new Blob(['one\n', 'two\n']),
+    stdout: 'ignore',
+    stderr: log.fd,
+  })
+  expect(await child.exited).toBe(0)
+  await log.close()
+  const isAppended = flags === 'a'
+  expect((await readdir(folder)).sort()).toEqual(isAppended ? ['server.log', 'server.log.1'] : ['server.log'])
+  const why = `failed ${path} is not open for appending, so its content stays there. Start the server with 2>> ${path}, not with 2>.\n`
+  expect(await readFile(path, 'utf8')).toBe(isAppended ? 'one\ntwo\n' : `${earlier}${why}one\ntwo\n`)
 })

@@ -1,6 +1,17 @@
 /** The log of a server that `svc self-host start` started: a file in the data folder. */
 import { isDiskFull } from '@svc/git'
-import { copyFileSync, existsSync, fstatSync, renameSync, rmSync, statfsSync, statSync, truncateSync } from 'node:fs'
+import {
+  constants,
+  copyFileSync,
+  existsSync,
+  fstatSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  truncateSync,
+} from 'node:fs'
 
 const olderKept = 4
 const lookEveryMs = 1000
@@ -54,12 +65,25 @@ function rotateIfLarge({ path, bytesMax }: LogFile): Error | null {
     if (size <= bytesMax) return null
     const there = statSync(path)
     if (there.dev !== dev || there.ino !== ino) return null
+    requireAppend(path)
     requireRoom(path, size)
     rotate(path)
     return null
   } catch (error) {
     return error as Error
   }
+}
+
+/** Otherwise the next line goes where the last one ended: behind a hole as long as all that was rotated, and above the limit. */
+function requireAppend(path: string): void {
+  const info = `/proc/self/fdinfo/${process.stderr.fd}`
+  // Systems other than Linux do not have it.
+  if (!existsSync(info)) return
+  const flags = /^flags:\s*([0-7]+)$/m.exec(readFileSync(info, 'utf8'))?.[1] ?? '0'
+  if ((Number.parseInt(flags, 8) & constants.O_APPEND) === 0)
+    throw new Error(
+      `${path} is not open for appending, so its content stays there. Start the server with 2>> ${path}, not with 2>.`,
+    )
 }
 
 /** A copy that fills the disk would fail everything else on it. */
