@@ -87,6 +87,8 @@ export interface SessionRunner {
   enqueue(sessionId: string): void
   reconcile(sessionId: string): Promise<void>
   interrupt(sessionId: string): void
+  /** The start fails for this reason. It is tried again if the reason passes by itself. False when none is under way. */
+  abortStart(sessionId: string, why: Error): boolean
   /**
    * The session starts with a warm sandbox, once its branch was cut at this commit; null: it never was. Call before the row
    * is there.
@@ -121,8 +123,11 @@ export interface SessionRunner {
   deliverAnswers(sessionId: string): Promise<void>
   endOrphans(): Promise<void>
   takeOver(session: SessionWithSandbox): Promise<void>
-  /** Ends the sandbox of a live session, with its last save, and leaves its next start to the home of its project. */
-  moveAway(sessionId: string): Promise<void>
+  /**
+   * Ends the sandbox of a live session, with its last save, and leaves its next start to the home of its project. `reason` is
+   * for people; a move of the project by default.
+   */
+  moveAway(sessionId: string, reason?: string): Promise<void>
   /** Resolves with the number of sessions that go on without this server. */
   close(how: { endsSandboxes: boolean }): Promise<number>
 }

@@ -26,6 +26,7 @@ import { deleteOtherInstances } from './scheduler/instance-store.ts'
 import { JobWaker } from './scheduler/job-waker.ts'
 import { jobs } from './scheduler/jobs.ts'
 import { runJobs } from './scheduler/loop.ts'
+import { replaceCutOff } from './sessions/lifecycle/cut-off.ts'
 import { requireAllSaved } from './sessions/lifecycle/save-all.ts'
 import { sandboxIngress } from './sessions/edge/sandbox-url-upgrade.ts'
 import { beginSessions, reconcileSessions } from './sessions/jobs.ts'
@@ -127,7 +128,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     }
     const isHeld = deps.hold.held !== null
     if (!isHeld) await takeOver()
-    await relay.onSocket(deps.relaySocket, () => remakeRunDir(config, built.runDir))
+    await relay.onSocket(deps.relaySocket, afterRemoval(deps, built.runDir))
     const app = buildApp(deps)
     const forwarder = deps.peerTls === null ? null : makeForwarder(deps, deps.peerTls)
     relay.answerWith((request, env) => app.fetch(request, env), [], forwarder)
@@ -236,6 +237,15 @@ function makeWaker(deps: Deps): JobWaker {
   // A new home has to run the triggers, checks and apps that it finds.
   deps.homeGate.onChange((projectId) => waker.wake('projects', projectId))
   return waker
+}
+
+/** Of the socket for sandboxes, below the running server. */
+function afterRemoval(deps: Deps, runDir: string): Parameters<Relay['onSocket']>[1] {
+  const failed = (error: unknown) => deps.log.error({ err: error }, 'failed to replace the sandboxes that are cut off')
+  return {
+    makeFolder: () => remakeRunDir(deps.config, runDir),
+    onCutOff: () => replaceCutOff(deps).catch(failed),
+  }
 }
 
 /** The reason of a stop that ends sessions, too. */

@@ -1,5 +1,6 @@
 /** Listens to sandboxes on a socket, and again where someone removes the socket below the running server. */
 import { lstat } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import type { Deps } from '../deps.ts'
 import type { Listener } from '../listen.ts'
 import { pause } from '../pause.ts'
@@ -8,6 +9,13 @@ import { pause } from '../pause.ts'
 const lookMs = 5_000
 
 type Answers = Parameters<Listener['answerWith']>
+
+interface AfterRemoval {
+  /** Makes the folder above that of the socket again. */
+  makeFolder: () => Promise<void>
+  /** The folder of the socket is another one, so sandboxes that have the removed one mounted are cut off. */
+  onCutOff: () => Promise<void>
+}
 
 export class Relay {
   readonly #make: () => Listener
@@ -23,10 +31,9 @@ export class Relay {
     this.#listeners = [make()]
   }
 
-  /** `makeFolder` makes the folder above that of the socket again. */
-  async onSocket(path: string, makeFolder: () => Promise<void>): Promise<void> {
+  async onSocket(path: string, after: AfterRemoval): Promise<void> {
     await this.#listeners[0]!.onSocket(path)
-    void this.#keep(path, makeFolder)
+    void this.#keep(path, after)
   }
 
   answerWith(...answers: Answers): void {
@@ -39,14 +46,16 @@ export class Relay {
     await Promise.all(this.#listeners.map((listener) => listener.close()))
   }
 
-  async #keep(path: string, makeFolder: () => Promise<void>): Promise<void> {
+  async #keep(path: string, { makeFolder, onCutOff }: AfterRemoval): Promise<void> {
     const { signal } = this.#closing
     let isReported = false
+    let isCutOff = false
     for (;;) {
       await pause(lookMs, signal)
       if (signal.aborted) return
       try {
         if (await exists(path)) continue
+        isCutOff ||= !(await exists(dirname(path)))
         await makeFolder()
         await this.#listenAgain(path)
         this.#log.warn(
@@ -54,6 +63,8 @@ export class Relay {
           'the socket for sandboxes was removed, as by a cleanup of temporary files; the server listens there again',
         )
         isReported = false
+        if (isCutOff) void onCutOff()
+        isCutOff = false
       } catch (error) {
         if (!isReported)
           this.#log.error({ err: error, path }, 'the socket for sandboxes is gone, and no sandbox starts; retrying')

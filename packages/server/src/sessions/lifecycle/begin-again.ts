@@ -4,8 +4,8 @@ import { setReturning } from '../unfinished-work/store.ts'
 import { endGeneration } from './end-generation.ts'
 
 /**
- * The next generation, in place of the one that `session` was read with, whose sandbox is gone. After a move it begins with
- * the saved work of that one.
+ * The next generation, in place of the one that `session` was read with, whose sandbox is gone. Where the server ended it, as
+ * for a move, it begins with the saved work of that one.
  */
 export function beginAgain(
   { db, now }: Pick<Deps, 'db' | 'now'>,

@@ -15,3 +15,6 @@ export function lostReason(driver: Deps['sandboxes']): string {
 
 /** The move may be cancelled yet: then the next sandbox starts at the same home. */
 export const moveReason = 'The sandbox ended for a move of the project to another server.'
+
+export const cutOffReason =
+  "The sandbox was cut off from the service, because the folder of the server's socket was removed, as by a cleanup of temporary files. The session starts again by itself."

@@ -2,7 +2,6 @@
 import { availableParallelism } from 'node:os'
 import { ServiceError } from '@svc/contract'
 import { SandboxError } from '@svc/sandbox'
-import { isUuid } from '../../auth/allow.ts'
 import type { Deps, SessionRunner } from '../../deps.ts'
 import '../../failpoint.ts'
 import { sandboxKey } from '../../sandboxes/key.ts'
@@ -19,7 +18,7 @@ import { type AttachedSandbox, attachSandbox, endAttached, leaveTurn, silentMs }
 import { cancelPrompts, deliverPrompts } from './prompt-delivery.ts'
 import { adoptRunning, endsUnread, findLeft, mayEndUnread } from './adopt.ts'
 import { beginAgain } from './begin-again.ts'
-import { orphanedSandboxes } from './orphans.ts'
+import { endAllSandboxes, orphanedSandboxes } from './orphans.ts'
 import { becomeRunning } from './become-running.ts'
 import { recordSleep } from './record-sleep.ts'
 import { ClaimedElsewhere, continueBoot, provision } from './provision.ts'
@@ -30,7 +29,7 @@ import { endedByOperator, lostReason, moveReason } from './reasons.ts'
 import { claimWarm } from '../warm/claim.ts'
 import { getSessionById, type SessionWithSandbox } from '../store.ts'
 import { publishSession } from '../publish-session.ts'
-import { sandboxesOf, setEnded, updateSandbox } from '../../sandboxes/store.ts'
+import { sandboxesOf, updateSandbox } from '../../sandboxes/store.ts'
 import { recordEnd } from './end-generation.ts'
 
 const starting = 'the session was starting'
@@ -84,8 +83,13 @@ export class SessionReconciler implements SessionRunner {
   /** Aborts a running start, so that a stop need not wait for it. */
   interrupt(sessionId: string): void {
     this.#interrupted.add(sessionId)
-    const why = new SandboxError('aborted', 'The session was stopped while it was starting.')
-    this.#starting.get(sessionId)?.abort.abort(why)
+    this.abortStart(sessionId, new SandboxError('aborted', 'The session was stopped while it was starting.'))
+  }
+
+  abortStart(sessionId: string, why: Error): boolean {
+    const begun = this.#starting.get(sessionId)
+    begun?.abort.abort(why)
+    return begun !== undefined
   }
 
   /** The start of the session claims its warm sandbox, which a job must not take for one that an earlier server left. */
@@ -153,13 +157,7 @@ export class SessionReconciler implements SessionRunner {
     await this.#deps.warm.close({ endsSandboxes })
     if (this.#handsOver) return this.#handOver()
     await Promise.all([...this.#attached.keys()].map((sessionId) => this.#release(sessionId)))
-    const left = (await this.#deps.sandboxes?.list()) ?? []
-    await Promise.all(
-      left.map(async ({ sandboxId }) => {
-        await this.#deps.sandboxes?.stop(sandboxId)
-        if (endsSandboxes && isUuid(sandboxId)) await setEnded(this.#deps.db, sandboxId, endedByOperator)
-      }),
-    )
+    await endAllSandboxes(this.#deps, endsSandboxes ? endedByOperator : null)
     return 0
   }
 
@@ -171,7 +169,7 @@ export class SessionReconciler implements SessionRunner {
   }
 
   /** Waits for a start that is under way. The row keeps no sandbox, so the home of the project starts one. */
-  moveAway(sessionId: string): Promise<void> {
+  moveAway(sessionId: string, reason = moveReason): Promise<void> {
     return this.#deps.localLocks.run(`session ${sessionId}`, async () => {
       const session = await getSessionById(this.#deps.db, sessionId)
       if (session === null || session.desired !== 'running') return
@@ -179,9 +177,9 @@ export class SessionReconciler implements SessionRunner {
       // The next server saves what a server that stops has not.
       if (this.isClosed) throw new ServiceError('unavailable', 'This server is stopping.')
       await this.#adoptToEnd(session)
-      await leaveTurn(this.#deps, this.#attached.get(sessionId), moveReason)
+      await leaveTurn(this.#deps, this.#attached.get(sessionId), reason)
       await this.#endSandboxes(sessionId)
-      await beginAgain(this.#deps, session, { error: moveReason, hasMoved: true })
+      await beginAgain(this.#deps, session, { error: reason, hasMoved: true })
     })
   }
 
