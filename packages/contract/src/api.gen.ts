@@ -4093,6 +4093,14 @@ export interface components {
             returns?: boolean;
             /** @description Saved work of earlier starts, newest first, until it is recovered. */
             earlier: components["schemas"]["SavedWork"][];
+            /** @description Saved work that is lost, newest first: the repository does not have it any more, as after a restore of an older backup. Older servers omit it. */
+            lost?: {
+                generation: number;
+                /** Format: date-time */
+                saved_at: string;
+                files: number;
+                unpushed_commits: number;
+            }[];
         };
         SavedWork: {
             generation: number;

@@ -36,6 +36,19 @@ export const unfinishedWork = named('UnfinishedWork', {
       'Whether the next start of the session puts it back into the work tree by itself, as after its server was taken over. Older servers omit it.',
     ),
   earlier: z.array(savedWork).describe('Saved work of earlier starts, newest first, until it is recovered.'),
+  lost: z
+    .array(
+      z.object({
+        generation: z.number().int(),
+        saved_at: timestamp,
+        files: z.number().int(),
+        unpushed_commits: z.number().int(),
+      }),
+    )
+    .optional()
+    .describe(
+      'Saved work that is lost, newest first: the repository does not have it any more, as after a restore of an older backup. Older servers omit it.',
+    ),
 })
 
 export const getUnfinishedWorkRoute = route.get('project-read', base, {

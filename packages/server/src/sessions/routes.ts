@@ -190,7 +190,9 @@ function unfinishedWorkRoutes(deps: Deps): Mounted[] {
     onSession(bundleUnfinishedWorkRoute, async ({ project, session, query, request }) =>
       streamWip(deps, { project, sessionId: session.session_id, ...query, signal: request.signal }),
     ),
-    onSession(recoverUnfinishedWorkRoute, async ({ session, caller }) => recoverWip(deps, { session, caller })),
+    onSession(recoverUnfinishedWorkRoute, async ({ project, session, caller }) =>
+      recoverWip(deps, { project, session, caller }),
+    ),
     onSession(settleUnfinishedWorkRoute, async ({ session, body, caller }) => {
       await markWipRecovered(deps, { session, caller, commit: body.commit })
       return { ok: true }

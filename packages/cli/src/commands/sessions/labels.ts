@@ -1,6 +1,6 @@
 import { count } from '@svc/contract/count'
-import type { Session } from '@svc/sdk'
-import { cyan, dim, green, type Piece, red, yellow } from '../../terminal/output.ts'
+import type { Session, UnfinishedWork } from '@svc/sdk'
+import { cyan, dim, green, type Output, type Piece, red, yellow } from '../../terminal/output.ts'
 
 export function statusPiece(status: Session['status']): Piece {
   if (status === 'running') return green(status)
@@ -28,6 +28,14 @@ export function isStarting(session: Session): boolean {
 }
 
 export const sessionArg = { summary: 'Id of the session, its first characters, or its name', names: 'session' } as const
+
+/** Saved work that the repository of the project does not have any more. A server of an earlier version names none. */
+export function noteLostWork(out: Output, { lost = [] }: Pick<UnfinishedWork, 'lost'>): void {
+  for (const work of lost)
+    out.warn(
+      `The work saved ${out.time(work.saved_at)} is lost (${unfinishedLabel(work)}): the repository of the project does not have it.`,
+    )
+}
 
 /** "3 files", "2 commits", "3 files and 2 commits". */
 export function unfinishedLabel(work: { files: number; unpushed_commits: number }): string {

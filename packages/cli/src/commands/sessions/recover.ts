@@ -76,7 +76,8 @@ async function intoSandbox({ out }: Context, at: SessionClient): Promise<void> {
 /** Null: the session is there, and has nothing to recover. */
 async function nothingSaved(at: SessionClient, error: unknown): Promise<null> {
   if ((error as { code?: unknown }).code !== 'not_found') throw error
-  await at.get('/wip')
+  const { lost = [] } = await at.get('/wip')
+  if (lost.length > 0) throw error
   return null
 }
 
@@ -140,11 +141,19 @@ async function choose(
     saved_at === null || commit === null || generation === null ? [] : [{ ...rest, saved_at, commit, generation }]
   const mine = isOwn ? Number(ctx.io.env.SVC_SANDBOX_GENERATION) : null
   const all = [...newest, ...earlier].filter((each) => each.generation !== mine)
+  const gone = wip.lost?.find((each) => start === undefined || each.generation === start)
+  if (gone !== undefined && (start !== undefined || all.length === 0)) throw lostWork(ctx.out, gone)
   if (start === undefined) return all[0] ?? null
   const found = all.find((each) => each.generation === start)
   if (found !== undefined) return found
   const saved = all.length === 0 ? 'none' : all.map((each) => each.generation).join(', ')
   throw new Refusal('not_found', `No work of start ${start} is saved`, { hint: `Saved starts: ${saved}.` })
+}
+
+function lostWork(out: Output, { saved_at }: { saved_at: string }): Refusal {
+  return new Refusal('not_found', `The work saved ${out.time(saved_at)} is lost`, {
+    hint: 'The repository of the project does not have it any more. Its operator may have it in a backup.',
+  })
 }
 
 /** Falls back to work saved earlier; throws if none exists. */

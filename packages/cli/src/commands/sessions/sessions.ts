@@ -8,7 +8,7 @@ import { UsageError } from '../../errors.ts'
 import { bold, type Column, dim, red, yellow } from '../../terminal/output.ts'
 import { duration } from '../../terminal/time.ts'
 import { sessionAt } from './find.ts'
-import { sessionArg, sessionPiece, shortId, shownPiece, unfinishedLabel } from './labels.ts'
+import { noteLostWork, sessionArg, sessionPiece, shortId, shownPiece, unfinishedLabel } from './labels.ts'
 
 export const ls = command({
   summary: 'List sessions, newest first',
@@ -139,6 +139,7 @@ function refreshWords({ refresh }: Session) {
 function printUnfinished(ctx: Context, session: Session, unfinished: UnfinishedWork): void {
   const { out } = ctx
   const { saved_at: savedAt, commit, generation, earlier } = unfinished
+  noteLostWork(out, unfinished)
   if (savedAt === null || commit === null || generation === null) return
   out.line()
   out.line(dim('Not pushed'))

@@ -176,15 +176,20 @@ async function work({ db, project, repo }: Checked): Promise<Found[]> {
     const lack = isThere ? 'no ref keeps it' : 'the repository does not have it'
     found.push({
       kind: 'lost_work',
-      says: `${project.slug}: session ${session_id} has unfinished work ${sha}, and ${lack}.`,
+      says: `${project.slug}: session ${session_id} has unfinished work ${sha}, and ${lack}.${isThere ? '' : ` ${withoutWork(project, session_id)}`}`,
     })
   }
   return found
 }
 
+/** A start finds the loss out and records it, so that later saves and checks go on without that work. */
+function withoutWork({ slug }: CheckedProject, sessionId: string): string {
+  return `To go on without it, if no backup has it, restart the session: svc sessions restart ${sessionId} --project ${quote(slug)}`
+}
+
 async function workWithoutStore(db: Db, project: CheckedProject, rest: string | null): Promise<Found[]> {
   return (await savedWorkOf(db, project.project_id)).map(({ session_id, sha }) => ({
     kind: 'lost_work',
-    says: `${project.slug}: session ${session_id} has unfinished work ${sha}, and the repository that had it is gone.${rest === null ? '' : ` ${rest}`}`,
+    says: `${project.slug}: session ${session_id} has unfinished work ${sha}, and the repository that had it is gone. ${rest ?? withoutWork(project, session_id)}`,
   }))
 }

@@ -63,7 +63,8 @@ export async function claimBranches(trx: DbOrTransaction, { projectId, branches 
         and not exists (
           select from project_sessions s
           where s.project_id = b.project_id and s.branch_name = b.branch and (s.unkept_work is not null
-            or exists (select from session_wip w where w.session_id = s.session_id and w.recovered_at is null)
+            or exists (select from session_wip w where w.session_id = s.session_id and w.recovered_at is null
+              and w.lost_at is null)
             or exists (select from session_prompts p where p.session_id = s.session_id and p.status = 'accepted')))
     ), marked as (
       update project_sessions set branch_deleted_at = now()

@@ -18,7 +18,7 @@ import {
 import { applyCarriedWork } from '../unfinished-work/carried-work.ts'
 import type { AttachedSandbox } from './attached-sandbox.ts'
 
-type DeliveryDeps = Pick<Deps, 'db' | 'feed' | 'homeGate' | 'log' | 'now' | 'warm'>
+type DeliveryDeps = Pick<Deps, 'config' | 'db' | 'feed' | 'homeGate' | 'log' | 'now' | 'warm'>
 
 /** How long a prompt waits until the work of the turn before it is saved. A save takes longer only in a large work tree. */
 const saveMsMax = 2_000

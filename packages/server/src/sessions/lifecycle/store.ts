@@ -86,7 +86,7 @@ export async function phasesOf(db: DbOrTransaction, sessionId: string, generatio
     select name, started_at, ms, error, note from session_phases p
     where session_id = ${sessionId} and (generation = ${generation} or name = 'restore' and error is not null and (
       select recovered_at is null and recovered_into is distinct from ${generation} from session_wip w
-      where w.session_id = p.session_id and w.generation < p.generation order by w.generation desc limit 1))
+      where w.session_id = p.session_id and w.generation < p.generation and w.lost_at is null order by w.generation desc limit 1))
     order by generation, position`.execute(db)
   return rows
 }

@@ -7,12 +7,13 @@ import { dropKeptRef, keepRef } from '@svc/git'
 import type { DbOrTransaction } from '../../db/schema.ts'
 import type { Deps } from '../../deps.ts'
 import { acknowledge, type AcknowledgeDeps } from '../../projects/acknowledge.ts'
-import type { ProjectRow } from '../../projects/store.ts'
+import { getProjectOrDeleted, type ProjectRow } from '../../projects/store.ts'
 import type { Redactor } from '../../redaction/redaction.ts'
 import { type DaemonAddress, type DaemonOutcome, recoverInSandbox } from '../../sandboxes/daemon-client.ts'
 import { hasAnswer } from '../conversation/message-store.ts'
 import type { CarriedWork } from '../create/continue-from.ts'
 import { appendPhase } from '../lifecycle/store.ts'
+import { lostMessage, recordJudged } from './lost.ts'
 import { copySnapshot } from './snapshot-store.ts'
 import { endReturn, upsertWip, type WipRow, wipOf } from './store.ts'
 import { hidden, refOf, storeOf } from './wip.ts'
@@ -71,9 +72,10 @@ interface CarriedInto {
  * told. Once it has worked without it, only the agent or a person recovers it: its files must not change by themselves.
  */
 export async function applyCarriedWork(
-  deps: Pick<Deps, 'db' | 'homeGate' | 'log' | 'now'>,
+  deps: Pick<Deps, 'config' | 'db' | 'homeGate' | 'log' | 'now'>,
   { daemon, projectId, redactor, carryTries }: CarriedInto,
 ): Promise<boolean> {
+  await noteLost(deps, { daemon, projectId })
   const work = await pendingWork(deps.db, daemon)
   if (work === null) return true
   const startedAt = deps.now()
@@ -85,6 +87,22 @@ export async function applyCarriedWork(
   if (outcome.kind === 'unavailable' && carryTries > 1) return false
   if (work.returns) await recordReturn(deps, { daemon, redactor, work, startedAt, outcome })
   return true
+}
+
+/** In the timeline of the start that finds it out. */
+async function noteLost(
+  deps: Pick<Deps, 'config' | 'db' | 'log' | 'now'>,
+  { daemon, projectId }: Pick<CarriedInto, 'daemon' | 'projectId'>,
+): Promise<void> {
+  const project = await getProjectOrDeleted(deps.db, projectId)
+  if (project === null) return
+  const { sessionId: session_id, generation } = daemon
+  const { isNew } = await recordJudged(deps, { store: storeOf(deps, project), ...daemon })
+  const pending = isNew.find((row) => row.recovered_at === null)
+  if (pending === undefined) return
+  const error = `${lostMessage(pending)} The session goes on without it.`
+  const phase = { name: 'restore', started_at: deps.now(), ms: 0, error, note: null }
+  await appendPhase(deps.db, { session_id, generation }, phase)
 }
 
 /** The work that this start has to begin with. That of a taken over server only while no later start has saved any. */

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { randomUUID } from 'node:crypto'
 import { commit } from '@svc/git/testing'
+import { check } from '../../backup/check/check.ts'
 import { serve } from '../../test-app.ts'
 import { makeSessionApp, type SessionApp } from '../testing.ts'
 import { updateRows } from '../../db/rows.ts'
@@ -120,5 +121,41 @@ test('a bundle is stored before its row, also when a server died in between', as
 
   await updateRows(app.deps.db, 'session_wip', { session_id: sessionId }, { commit_sha: '1'.repeat(40) })
   const lost = await bundle()
-  expect([lost.status, lost.body]).toEqual([503, expect.objectContaining({ code: 'unavailable' })])
+  expect([lost.status, lost.body]).toEqual([404, expect.objectContaining({ error: expect.stringMatching(/is lost/) })])
+})
+
+test('a session whose saved work was lost says so, and saves again', async () => {
+  const { sessionId, watch, read, bundle } = await watched()
+  const first = await edit('first')
+  await watch.saveNow()
+  await watch.end()
+  const { db } = app.deps
+  const ofSession = { session_id: sessionId }
+  const findings = async () => {
+    const { disagreements } = await check({ ...app.deps.config, serverName: app.deps.serverName }, () => {})
+    return disagreements.flatMap(({ says }) => (says.includes(sessionId) ? [says] : []))
+  }
+  // As after a restore of the repository from a backup that is older than the work.
+  await updateRows(db, 'session_wip', ofSession, { commit_sha: '1'.repeat(40) })
+  expect(await findings()).toEqual([expect.stringContaining(`restart the session: svc sessions restart ${sessionId}`)])
+  const lost = [expect.objectContaining({ generation: 1, files: 1 })]
+  expect(await read()).toMatchObject({ saved_at: null, commit: null, earlier: [], lost })
+
+  const restarted = new WipWatch({ ...app.deps, feed: new SessionFeed() }, daemon.addressOf(sessionId, 2), {
+    spaceChanged() {},
+    sleepSeen() {},
+  })
+  daemon.snapshot = null
+  expect(await restarted.saveNow()).toMatchObject({ kind: 'clean' })
+  expect(await findings()).toEqual([])
+  const second = await edit('second')
+  expect(await restarted.saveNow()).toMatchObject({ kind: 'saved', isNew: true })
+  await restarted.end()
+  expect(await read()).toMatchObject({ commit: second, earlier: [], lost })
+  expect((await bundle()).headers.get('x-svc-commit')).toBe(second)
+  expect(await findings()).toEqual([])
+
+  // An operator brings the objects back.
+  await updateRows(db, 'session_wip', { ...ofSession, generation: 1 }, { commit_sha: first })
+  expect(await read()).toMatchObject({ commit: second, earlier: [{ commit: first }], lost: [] })
 })

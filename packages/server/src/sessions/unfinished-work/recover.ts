@@ -3,11 +3,13 @@ import { recordAudit } from '../../audit/record.ts'
 import type { Caller } from '../../auth/actor.ts'
 import type { Deps } from '../../deps.ts'
 import { auditOf } from '../audit.ts'
+import type { ProjectRow } from '../../projects/store.ts'
 import { recoverInSandbox } from '../../sandboxes/daemon-client.ts'
 import { booting } from '../files/in-sandbox.ts'
 import type { SessionWithSandbox } from '../store.ts'
-import { markApplied, markRecovered, wipOf } from './store.ts'
-import { readWip } from './wip.ts'
+import { judgeWork, lostError } from './lost.ts'
+import { allWorkOf, markApplied, markRecovered } from './store.ts'
+import { readWip, storeOf } from './wip.ts'
 
 /** A save takes longer only in a large work tree or in a sandbox that does not answer. */
 const staleMsMax = 5_000
@@ -68,14 +70,17 @@ function ownGeneration(session: SessionWithSandbox, { actor }: Caller): number |
 
 /** Recovers into the running sandbox, where the daemon applies the work as the agent. */
 export async function recoverWip(
-  deps: Pick<Deps, 'db' | 'sessions'>,
-  { session, caller }: OnSession,
+  deps: Pick<Deps, 'config' | 'db' | 'sessions'>,
+  { project, session, caller }: OnSession & { project: ProjectRow },
 ): Promise<{ ok: true; files: number }> {
   const daemon = deps.sessions.daemonOf(session.session_id)
   if (daemon === null && session.status === 'provisioning') throw booting()
   if (daemon === null) throw notRunning(session, `Start it first: svc sessions restart ${session.session_id}`)
-  if ((await wipOf(deps.db, session.session_id)).length === 0)
-    throw new ServiceError('not_found', 'This session has no unfinished work.')
+  const { saved, lost } = await judgeWork(storeOf(deps, project), await allWorkOf(deps.db, session.session_id))
+  const hasEarlier = saved.some(({ generation }) => generation !== daemon.generation)
+  const lostEarlier = lost.find(({ recovered_at }) => recovered_at === null)
+  if (!hasEarlier && lostEarlier !== undefined) throw lostError(lostEarlier)
+  if (saved.length === 0) throw new ServiceError('not_found', 'This session has no unfinished work.')
   const outcome = await recoverInSandbox(daemon, {})
   if (outcome.kind === 'unavailable')
     throw new ServiceError('unavailable', `The sandbox did not apply the work: ${outcome.reason}`, {

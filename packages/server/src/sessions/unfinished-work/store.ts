@@ -5,12 +5,16 @@ import type { DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
 
 export type WipRow = Row<'session_wip'>
 
-/** Newest generation first. */
-export function wipOf(db: DbOrTransaction, sessionId: string): Promise<WipRow[]> {
+/** Newest generation first, without work that is known to be lost. */
+export async function wipOf(db: DbOrTransaction, sessionId: string): Promise<WipRow[]> {
+  return (await allWorkOf(db, sessionId)).filter(({ lost_at }) => lost_at === null)
+}
+
+export function allWorkOf(db: DbOrTransaction, sessionId: string): Promise<WipRow[]> {
   return listRows(db, 'session_wip', { session_id: sessionId }, 'generation desc')
 }
 
-/** The newest work of each session, of one project or of all, without the work whose loss a take-over accepted. */
+/** The newest work of each session, of one project or of all, without the work that is known to be lost. */
 export async function newestWork(db: DbOrTransaction, projectId: string | null): Promise<OfProject[]> {
   const isOfProject = projectId === null ? sql`true` : sql`s.project_id = ${projectId}`
   const { rows } = await sql<OfProject>`
@@ -22,10 +26,15 @@ export async function newestWork(db: DbOrTransaction, projectId: string | null):
 
 type OfProject = WipRow & { project_id: string }
 
-/** In the transaction that gives the project a home without it. */
-export async function recordLostWork(trx: DbOrTransaction, lost: WipRow[]): Promise<void> {
-  for (const { session_id, generation } of lost)
-    await updateRows(trx, 'session_wip', { session_id, generation }, { lost_at: sql<string>`now()` })
+/** A take-over calls it in the transaction that gives the project a home without the work. */
+export async function recordLostWork(db: DbOrTransaction, lost: WipRow[]): Promise<void> {
+  for (const { session_id, generation, commit_sha } of lost)
+    await updateRows(db, 'session_wip', { session_id, generation, commit_sha }, { lost_at: sql<string>`now()` })
+}
+
+export async function recordFoundWork(db: DbOrTransaction, found: WipRow[]): Promise<void> {
+  for (const { session_id, generation, commit_sha } of found)
+    await updateRows(db, 'session_wip', { session_id, generation, commit_sha }, { lost_at: null })
 }
 
 export function upsertWip(db: DbOrTransaction, row: NewRow<'session_wip'>): Promise<void> {
@@ -108,6 +117,7 @@ export async function wipOfProject(db: DbOrTransaction, projectId: string) {
     .select(['session_wip.base_sha', 'project_sessions.branch_name', 'project_sessions.base_ref'])
     .where('project_sessions.project_id', '=', projectId)
     .where('session_wip.recovered_at', 'is', null)
+    .where('session_wip.lost_at', 'is', null)
     .orderBy('session_wip.session_id')
     .orderBy('session_wip.generation', 'desc')
     .limit(listMax)

@@ -25,7 +25,8 @@ import type { RestBetweenTurns } from './rest-between-turns.ts'
 import { branchesNow, pushedCommits, recount } from './unpushed.ts'
 import type { SaveOutcome, WorkTree } from './save-outcome.ts'
 import { neededCommits, recordTurnSnapshot } from './turn-snapshot-store.ts'
-import { deleteWip, markRecovered, upsertWip, type WipRow, wipOf, wipOfProject } from './store.ts'
+import { judgeWork, lostError, recordJudged } from './lost.ts'
+import { allWorkOf, deleteWip, markRecovered, upsertWip, type WipRow, wipOfProject } from './store.ts'
 
 type WipDeps = AcknowledgeDeps & Pick<Deps, 'config' | 'disk' | 'keyring' | 'now' | 'log'>
 
@@ -92,9 +93,9 @@ async function save(
   const project = session === null ? null : await getProjectOrDeleted(deps.db, session.project_id)
   if (session === null || project === null) return { kind: 'failed', reason: 'The session was deleted.' }
   const store = storeOf(deps, project)
-  const rows = await wipOf(deps.db, session.session_id)
+  const { saved: rows, lost } = await recordJudged(deps, { store, ...daemon })
   const messageId = rest?.after ?? null
-  const saving = { session, project, store, rows, ...how }
+  const saving = { session, project, store, rows, lost, ...how }
   const outcome = await saveOver(deps, daemon, saving)
   if (outcome.kind !== 'saved' && outcome.kind !== 'clean') return outcome
   await settleApplied(deps, daemon, saving)
@@ -108,8 +109,8 @@ async function save(
 
 /** Work that the sandbox had applied before this save is in what it saved or pushed. */
 async function settleApplied(deps: WipDeps, { generation }: DaemonAddress, saving: Saving): Promise<void> {
-  const { store, rows } = saving
-  const applied = rows.filter((row) => row.recovered_at === null && row.recovered_into === generation)
+  const { store, rows, lost } = saving
+  const applied = [...rows, ...lost].filter((row) => row.recovered_at === null && row.recovered_into === generation)
   for (const row of applied) {
     await markRecovered(deps.db, row.session_id, row.commit_sha, deps.now())
     await dropKeptRef(store, earlierRefOf(row))
@@ -124,6 +125,8 @@ interface Saving {
   store: Repository
   /** What is saved already. */
   rows: WipRow[]
+  /** What was saved, and its repository lacks now. */
+  lost: WipRow[]
   signal: AbortSignal
   isLast: boolean
   mayLag: () => boolean
@@ -288,19 +291,23 @@ async function record(deps: WipDeps, daemon: DaemonAddress, head: WorkHead, comm
     saved_at: deps.now(),
     recovered_at: null,
     recovered_into: null,
+    lost_at: null,
   })
 }
 
 export async function readWip(deps: ReadDeps, session: SessionWithSandbox) {
-  const rows = (await wipOf(deps.db, session.session_id)).filter((row) => row.recovered_at === null)
+  const project = await getProject(deps.db, session.project_id)
+  const rows = (await allWorkOf(deps.db, session.session_id)).filter((row) => row.recovered_at === null)
+  const { saved, lost } = project === null ? { saved: rows, lost: [] } : await judgeWork(storeOf(deps, project), rows)
   const { branch_name, base_ref } = session
-  const of = rows.map((row) => ({ ...row, branch_name, base_ref }))
-  const [newest, ...earlier] = await withCounts(deps, await getProject(deps.db, session.project_id), of)
+  const of = saved.map((row) => ({ ...row, branch_name, base_ref }))
+  const [newest, ...earlier] = await withCounts(deps, project, of)
   const none = { saved_at: null, commit: null, base: null, files: 0, paths: [], unpushed_commits: 0, notes: [] }
   return {
     ...(newest === undefined ? { ...none, generation: null } : present(newest)),
     returns: newest?.returns === true,
     earlier: earlier.map(present),
+    lost: lost.map(presentLost),
   }
 }
 
@@ -334,6 +341,10 @@ function present(row: WipRow) {
   }
 }
 
+function presentLost({ generation, saved_at, files, unpushed_commits }: WipRow) {
+  return { generation, saved_at, files, unpushed_commits }
+}
+
 interface WantedWork {
   project: ProjectRow
   sessionId: string
@@ -346,8 +357,12 @@ interface WantedWork {
 export async function streamWip(deps: WipDeps, input: WantedWork): Promise<Response> {
   const store = storeOf(deps, input.project)
   for (let tries = 0; tries < findsMax; tries++) {
-    const rows = await wipOf(deps.db, input.sessionId)
-    const wanted = input.generation === undefined ? rows[0] : rows.find((row) => row.generation === input.generation)
+    const all = await allWorkOf(deps.db, input.sessionId)
+    const { saved, lost } = await judgeWork(store, all)
+    const isWanted = ({ generation }: WipRow) => input.generation === undefined || generation === input.generation
+    const wanted = saved.find(isWanted)
+    const isLost = lost.find(isWanted)
+    if (wanted === undefined && isLost !== undefined) throw lostError(isLost)
     if (wanted === undefined)
       throw new ServiceError('not_found', 'This session has no unfinished work.', {
         hint: 'Everything is committed and pushed, or nothing changed.',

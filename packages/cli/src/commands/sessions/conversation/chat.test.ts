@@ -271,6 +271,11 @@ describe('svc sessions chat --prompt', () => {
       () => ({ ...noUnfinishedWork, saved_at: at, commit: sha('c'), generation: 1, files: 1, returns: true }),
       'Saved, and not on the branch: 1 file. The start puts it back into the work tree.',
     ],
+    [
+      'lost',
+      () => ({ ...noUnfinishedWork, lost: [{ generation: 1, saved_at: at, files: 1, unpushed_commits: 0 }] }),
+      'is lost (1 file): the repository of the project does not have it.',
+    ],
   ])('a stopped session whose saved work the server %s gets the prompt, and the note', async (_, work, note) => {
     const prompted = Promise.withResolvers<void>()
     await using service = startService({

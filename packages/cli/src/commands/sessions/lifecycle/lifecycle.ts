@@ -6,7 +6,7 @@ import { Refusal, UsageError } from '../../../errors.ts'
 import { confirm } from '../../../terminal/ask.ts'
 import { bold, dim, green, yellow } from '../../../terminal/output.ts'
 import { sessionAt } from '../find.ts'
-import { sessionArg, shortId, unfinishedLabel } from '../labels.ts'
+import { noteLostWork, sessionArg, shortId, unfinishedLabel } from '../labels.ts'
 import type { SessionClient } from '../../../requests.ts'
 
 const discard = {
@@ -82,7 +82,7 @@ export async function noteSavedWork(ctx: Context, at: SessionClient, generation?
     return ctx.out.note(
       `The server did not say whether work is saved: ${ctx.next(`svc sessions info ${shortId(at.id, true)}`)}`,
     )
-  if (work.saved_at === null || work.generation === generation) return
+  if (work.saved_at === null || work.generation === generation) return noteLostWork(ctx.out, work)
   const next = work.returns
     ? 'The start puts it back into the work tree.'
     : ctx.next(`svc sessions recover ${shortId(at.id, true)} --into-sandbox`)
