@@ -43,6 +43,8 @@ test('a start rotates a long log, a running server does, and each line of it sta
   const asked: string[] = []
   for (const round of ['first', 'second', 'third', 'fourth', 'fifth']) {
     await appendFile(log(), fill(round))
+    // They are older than the last lines of the server.
+    if (round === 'first') expect((await svc('self-host', 'logs', 'postgres')).stdout).toContain('"from":"postgres"')
     await until('the log is rotated', async () => {
       await Promise.all(Array.from({ length: 20 }, ask))
       return (await stat(log())).size < 1024 * 1024
@@ -53,6 +55,17 @@ test('a start rotates a long log, a running server does, and each line of it sta
   const lines = (await Promise.all([1, 2, 3, 4].map((age) => readFile(`${log()}.${age}`, 'utf8')))).join('')
   for (const round of ['second', 'third', 'fourth', 'fifth']) expect(lines).toContain(`{"msg":"${round}"}`)
   // Requests of the first round are in the file that is gone.
+  const found = await svc('self-host', 'logs', '--find', '{"msg":"second"}')
+  expect([found.code, found.stdout]).toEqual([0, '{"msg":"second"}\n'])
+  const all = await svc('self-host', 'logs', '--lines', '1000000')
+  const files = [4, 3, 2, 1].map((age) => readFile(`${log()}.${age}`, 'utf8'))
+  expect(all.stdout).toStartWith((await Promise.all(files)).join(''))
+  const usual = await svc('self-host', 'logs')
+  expect(usual.stdout.split('\n')).toHaveLength(201)
+  expect(await svc('self-host', 'logs', '--find', 'no such line')).toMatchObject({
+    ...{ code: 0, stdout: '' },
+    stderr: expect.stringContaining('No line of the log has "no such line"'),
+  })
   const written = lines + (await readFile(log(), 'utf8'))
   const newest = asked.slice(asked.findIndex((id) => written.includes(id)))
   expect(newest.filter((id) => written.split(id).length !== 2)).toEqual([])

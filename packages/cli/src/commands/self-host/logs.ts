@@ -1,23 +1,37 @@
-import { open, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
 import { logOf, serverEnvironment } from '../../self-host/environment.ts'
 import { parseLine, readable } from '../../self-host/log-lines.ts'
+import { lastLinesOf, readFrom } from '../../self-host/read-log.ts'
 import { runningServer } from '../../self-host/state.ts'
 
 const services = ['server', 'postgres'] as const
-const tailBytes = 256 * 1024
 const linesShown = 200
+const linesMax = 10_000_000
 const lookEveryMs = 250
 
 export const logs = command({
   summary: 'Print the log of your server, or of one of its services',
-  about: ['Services: server, and postgres for the messages of its database.'],
+  about: [
+    'Services: server, and postgres for the messages of its database.',
+    'Prints the last 200 lines. --lines and --find also read the files that the server rotated.',
+  ],
   scope: 'nothing',
   args: { service: { summary: 'server or postgres', optional: true } },
-  flags: { follow: { kind: 'switch', summary: 'Keep printing new lines until Ctrl-C' } },
-  examples: ['svc self-host logs', 'svc self-host logs postgres --follow'],
+  flags: {
+    lines: {
+      kind: 'number',
+      summary: 'How many of the last lines (default: 200, and all with --find)',
+      value: 'n',
+      min: 1,
+      max: linesMax,
+    },
+    find: { kind: 'text', summary: 'Only lines with this text, such as the id of a request', value: 'text' },
+    follow: { kind: 'switch', summary: 'Keep printing new lines until Ctrl-C' },
+  },
+  examples: ['svc self-host logs', 'svc self-host logs --find 0190a1c2', 'svc self-host logs postgres --follow'],
   async run(ctx, { args, flags }) {
     const service = args.service
     if (service !== undefined && !services.includes(service as 'server'))
@@ -31,56 +45,45 @@ export const logs = command({
         hint: `The log would be ${path}.`,
         next: ['svc self-host start'],
       })
-    let at = Math.max(0, found.size - tailBytes)
-    const first = await readFrom(path, at)
-    const before = at === 0 && first.lines.length < linesShown ? await linesBefore(path) : []
-    const shown = show(ctx, [...before, ...first.lines].slice(-linesShown), service)
-    if (shown === 0 && service === 'postgres')
-      ctx.out.note(
-        'No message of PostgreSQL among the last lines. Except for a crash, they have the level debug: run svc self-host env set SVC_LOG_LEVEL=debug, start the server again, and look here.',
-      )
-    at = first.end
+    const isWanted = (line: string) => isOf(line, service) && (flags.find === undefined || line.includes(flags.find))
+    const count = flags.lines ?? (flags.find === undefined ? linesShown : linesMax)
+    const { lines: last, end: read } = await lastLinesOf(path, { count, isWanted })
+    show(ctx, last)
+    if (last.length === 0) noteNone(ctx, { service, find: flags.find })
+    let at = read
     while (flags.follow) {
       await ctx.io.sleep(lookEveryMs)
       // A shorter file is a new one.
       const size = (await stat(path).catch(() => null))?.size ?? at
       const { lines, end } = await readFrom(path, size < at ? 0 : at)
-      show(ctx, lines, service)
+      show(ctx, lines.filter(isWanted))
       at = end
     }
   },
 })
 
-/** Reads the end of the file that the server last rotated. */
-async function linesBefore(path: string): Promise<string[]> {
-  const older = `${path}.1`
-  const size = (await stat(older).catch(() => null))?.size ?? 0
-  return size === 0 ? [] : (await readFrom(older, Math.max(0, size - tailBytes))).lines
+function isOf(line: string, service: string | undefined): boolean {
+  return service === undefined || (parseLine(line)?.from === 'postgres') === (service === 'postgres')
 }
 
-/** Whole lines only: the server may still be writing the last one. */
-async function readFrom(path: string, at: number): Promise<{ lines: string[]; end: number }> {
-  const file = await open(path, 'r')
-  try {
-    const buffer = Buffer.alloc(tailBytes)
-    const { bytesRead } = await file.read(buffer, 0, tailBytes, at)
-    const end = buffer.subarray(0, bytesRead).lastIndexOf(0x0a) + 1
-    return { lines: buffer.subarray(0, end).toString('utf8').split('\n').slice(0, -1), end: at + end }
-  } finally {
-    await file.close()
-  }
+function noteNone(
+  { out }: Context,
+  { service, find }: { service: string | undefined; find: string | undefined },
+): void {
+  if (find !== undefined)
+    return out.note(
+      `No line of the log has ${JSON.stringify(find)}. A request that was refused, such as with 403 or 404, is in it only with SVC_LOG_LEVEL=debug.`,
+    )
+  if (service === 'postgres')
+    out.note(
+      'The log has no message of PostgreSQL. Except for a crash, they have the level debug: run svc self-host env set SVC_LOG_LEVEL=debug, start the server again, and look here.',
+    )
 }
 
-/** Returns how many of the lines it printed. */
-function show({ out }: Context, lines: readonly string[], service: string | undefined): number {
-  let shown = 0
+function show({ out }: Context, lines: readonly string[]): void {
   for (const line of lines) {
     const entry = parseLine(line)
-    if (service === 'postgres' && entry?.from !== 'postgres') continue
-    if (service === 'server' && entry?.from === 'postgres') continue
     if (out.json) out.documentLine(entry ?? { msg: line })
     else out.line(out.terminal && entry !== null ? readable(entry) : line)
-    shown++
   }
-  return shown
 }
