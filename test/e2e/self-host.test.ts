@@ -36,6 +36,7 @@ test('svc self-host sets settings, starts, refuses a second start, shows status 
   expect((await stat(file('self-host.env'))).mode & 0o777).toBe(0o600)
   const listed = await svc('self-host', 'env', 'ls')
   expect(listed.stdout).toContain(`SVC_PORT\t${port}`)
+  expect(listed.stderr).toContain(`Saved in ${file('self-host.env')}`)
   expect(listed.stdout + set.stdout).not.toContain('a-long-secret-value')
 
   const first = await svc('self-host', 'start')

@@ -14,6 +14,7 @@ import {
   withAbsolutePaths,
   writeSettings,
 } from '../../self-host/settings.ts'
+import { selfHostFile } from '../../self-host/self-host-file.ts'
 import { askServer } from '../../self-host/ask-owner-link.ts'
 import { keeperOf, programOf } from '../../self-host/running-program.ts'
 import { runningServer } from '../../self-host/state.ts'
@@ -63,6 +64,7 @@ async function list(ctx: Context): Promise<void> {
     { title: 'VALUE', of: (row) => row.value ?? dim('-'), shrink: true },
     { title: 'DESCRIPTION', of: (row) => row.summary, shrink: true },
   ])
+  out.note(`Saved in ${selfHostFile(ctx, 'env')}, without a mask.`)
   for (const { says, names } of problems)
     if (names.some((name) => Object.hasOwn(found, name))) out.warn(`The server would not start: ${says}`)
 }
