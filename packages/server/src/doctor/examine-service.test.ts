@@ -3,9 +3,10 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { ExaminedGroup } from '@svc/contract'
 import type { Finding } from '@svc/sandbox'
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { freePort, makeCertificate } from '@svc/git/testing'
 import { sql } from 'kysely'
 import { markRestore } from '../backup/restore-mark.ts'
@@ -55,6 +56,29 @@ test('a model and a host that do not answer are named with what to do', async ()
     state: 'weak',
     says: expect.stringContaining('ECONNREFUSED'),
   })
+})
+
+test('projects whose address the settings refuse are named with the setting', async () => {
+  const { project, repo } = await app.externalProject({ 'a.txt': 'a\n' })
+  const { config, db } = app.deps
+  const addressesWith = async (changes: Partial<typeof config>) =>
+    (await examineService({ config: { ...config, ...changes }, db }))
+      .flatMap(({ findings }) => findings)
+      .filter(({ name }) => name === 'addresses')
+  expect(await addressesWith({})).toEqual([])
+  const closed = { allowPrivateGitHosts: false, fileRepositories: null }
+  expect(await addressesWith(closed)).toMatchObject([{ mend: expect.stringContaining('SVC_ALLOW_PRIVATE_GIT_HOSTS') }])
+  await sql`update projects set repo_url = ${pathToFileURL(await realpath(repo.dir)).href}
+    where project_id = ${project.project_id}`.execute(db)
+  expect(await addressesWith({})).toEqual([])
+  const refused = {
+    state: 'weak',
+    says: expect.stringContaining(project.slug),
+    mend: expect.stringContaining('SVC_FILE_REPOSITORY_ROOTS'),
+  }
+  // As by default with a PostgreSQL of one's own, and with other folders than that of the repository.
+  expect(await addressesWith({ fileRepositories: null })).toMatchObject([refused])
+  expect(await addressesWith({ fileRepositories: { roots: ['/srv/git'] } })).toMatchObject([refused])
 })
 
 test.each([

@@ -11,6 +11,7 @@ import type { Deps } from '../deps.ts'
 import { hasRestoreMark } from '../backup/restore-mark.ts'
 import { hasDataOfBefore, hasUsedDatabase, lackingDatabase } from '../startup/other-database.ts'
 import { version } from '../version.ts'
+import { examineAddresses } from './examine-addresses.ts'
 import { examineBackups, examineDeletions, examineHold } from './examine-data.ts'
 import { examineDatabase, examineQueues, examineTables } from './examine-database.ts'
 import { examineDisk } from './examine-disk.ts'
@@ -37,7 +38,7 @@ export async function examineService({
     ),
     group('reach', [
       examineCertificate(config),
-      ...(db === null ? [] : [examineModel({ config, db }), examineHosts({ db })]),
+      ...(db === null ? [] : [examineModel({ config, db }), examineHosts({ db }), examineAddresses({ config, db })]),
     ]),
     group(
       'servers',

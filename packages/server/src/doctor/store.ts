@@ -51,6 +51,19 @@ export async function repositoryUrls(db: DbOrTransaction): Promise<string[]> {
   return rows.map((row) => row.repo_url)
 }
 
+const addressesMax = 1_000
+
+export async function addressesOfProjects(
+  db: DbOrTransaction,
+): Promise<{ slug: string; account_id: string; repo_url: string }[]> {
+  const { rows } = await sql<{ slug: string; account_id: string; repo_url: string }>`
+    select slug, account_id, repo_url from projects
+    where not managed and deleted_at is null and repo_url ~ '^[a-z]+://' order by slug limit ${addressesMax}`.execute(
+    db,
+  )
+  return rows
+}
+
 /** False before the first start has made them. */
 export async function hasTables(db: DbOrTransaction): Promise<boolean> {
   const { rows } = await sql<{ made: boolean }>`select to_regclass('held') is not null as made`.execute(db)

@@ -1,4 +1,5 @@
 /** Decides which repository addresses this server contacts, and for whom. Runs when a project is made and at every use. */
+import { existsSync } from 'node:fs'
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
@@ -47,6 +48,28 @@ export async function judgeAddress(
   if (await isOwnAddress(config, verdict.url))
     throw refused('This URL is the service itself, whose repositories are already projects.')
   return judged
+}
+
+export type ClosedBy = 'SVC_FILE_REPOSITORY_ROOTS' | 'SVC_ALLOW_PRIVATE_GIT_HOSTS'
+
+/** The setting that keeps this account, which may use the operator's machine and network, from the address. Null: none. */
+export async function closedBySettings(
+  deps: Pick<Deps, 'config' | 'db'>,
+  requested: AddressRequest,
+): Promise<ClosedBy | null> {
+  const { config } = deps
+  if (!(await mayUseMachine(deps, requested))) return null
+  const policy = { allowPrivate: config.allowPrivateGitHosts, allowFile: config.fileRepositories !== null }
+  const verdict = await judgeRepositoryUrl(requested.url, policy)
+  const isFile = requested.url.startsWith('file:')
+  if (verdict.kind === 'refused' && verdict.isClosed !== true) return null
+  if (verdict.kind === 'refused') return isFile ? 'SVC_FILE_REPOSITORY_ROOTS' : 'SVC_ALLOW_PRIVATE_GIT_HOSTS'
+  if (!isFile || !existsSync(fileURLToPath(verdict.url))) return null
+  // The folders of the setting may be others than at the time of the project.
+  return judgeFile(deps, verdict.url, requested).then(
+    () => null,
+    () => 'SVC_FILE_REPOSITORY_ROOTS',
+  )
 }
 
 /** A git host that the operator configured by name is open to all, wherever it is. */
