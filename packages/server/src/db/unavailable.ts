@@ -71,12 +71,14 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return driverMessages.some((pattern) => pattern.test(error.message))
 }
 
+export function isReadOnly(error: unknown): error is pg.DatabaseError {
+  return error instanceof pg.DatabaseError && error.code === readOnly
+}
+
 /** `error` is one of an unavailable database. */
 export function unavailableText(error: unknown): string {
   if (isAtConnectionLimit(error)) return 'The database accepts no more connections.'
-  return error instanceof pg.DatabaseError && error.code === readOnly
-    ? 'The database is read-only, as during a failover.'
-    : 'The database does not answer.'
+  return isReadOnly(error) ? 'The database is read-only, as during a failover.' : 'The database does not answer.'
 }
 
 /** serialization_failure, deadlock_detected, lock_not_available, and query_canceled, as by `statement_timeout`. */

@@ -18,6 +18,20 @@ test('a database that does not answer during the start is one line for the opera
   expect(startupLine(new Error('a bug'), null)).toBeNull()
 })
 
+test('a read-only database is named as such during the start', async () => {
+  const database = await createTestDatabase({ name: 'empty', prepare: async () => {} })
+  const url = new URL(database.url)
+  url.searchParams.set('options', '-c default_transaction_read_only=on')
+  try {
+    const error = await migrate(url.href).catch((caught: unknown) => caught)
+    expect(startupLine(error, null)).toMatch(
+      /^The database is read-only, .* \(cannot execute CREATE .*\)\. Start again/,
+    )
+  } finally {
+    await database.drop()
+  }
+})
+
 test('a connection of a command that breaks is named as the database is', async () => {
   const database = await createTestDatabase({ name: 'empty', prepare: async () => {} })
   const url = new URL(database.url)

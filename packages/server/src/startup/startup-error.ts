@@ -3,7 +3,7 @@ import { MasterKeyError } from '../keyring/master-key.ts'
 import { ConfigError } from '../config.ts'
 import { EmbeddedPostgresError } from '../db/embedded/postgres.ts'
 import { diskFullCode } from '../db/embedded/error.ts'
-import { isConnectionLost, isDatabaseUnavailable } from '../db/unavailable.ts'
+import { isConnectionLost, isDatabaseUnavailable, isReadOnly } from '../db/unavailable.ts'
 import { MigrationError, NewerDatabaseError } from '../db/migrate.ts'
 import { MovedDatabaseError } from '../db/move/state.ts'
 import { foreignFileHint } from './foreign-file.ts'
@@ -49,6 +49,8 @@ export function startupLine(
     return `The file ${path}, which DATABASE_URL names, does not exist.`
   if ((code === 'EPIPE' || code === 'ECONNRESET') && isConnectionLost(error))
     return `The connection to the database broke (${(error as Error).message}): PostgreSQL ended, or the network did. Run this again when the database answers.`
+  if (isReadOnly(error))
+    return `The database is read-only, as during a failover, and a start changes it (${error.message}). Start again when it accepts changes.`
   if (isDatabaseUnavailable(error))
     return `The database does not answer: ${(error as Error).message}. Start again when it does.`
   return null
