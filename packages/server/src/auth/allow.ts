@@ -196,8 +196,11 @@ async function projectOfSlug(
   const read = deleted === 'alone' && actor.kind === 'user' ? deletedProjectsOfSlug : projectsOfSlug
   const found = mayBeSlug(slug) ? await read(deps.db, slug, actor) : []
   if (found.length > 1) throw ambiguousSlug(slug, found)
-  if (found.length === 0) refuseOtherProject(actor, slug)
-  return found[0]
+  if (found.length > 0 || actor.kind === 'user') return found[0]
+  // Its user may have left the account, which a refusal says for the id, too.
+  const own = await projectOfUser(deps.db, actor.project_id, actor.user_id)
+  if (own?.slug !== slug) refuseOtherProject(actor, slug)
+  return own
 }
 
 /** Slugs never look like ids: `slugOf` avoids that. */

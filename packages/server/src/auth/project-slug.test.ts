@@ -122,6 +122,16 @@ describe('project slugs', () => {
     }
   })
 
+  test('a project token of a user who left is refused alike by slug and by id', async () => {
+    const member = await app.makeUser('member')
+    const token = await app.makeToken({ project_id: mine.project_id, user_id: member.user_id })
+    await app.request('DELETE', `/v1/accounts/${app.owner.account_id}/members/${member.user_id}`)
+    const byId = await answer('GET', `/v1/projects/${mine.project_id}`, { token })
+    expect([byId.status, byId.body.error]).toEqual([403, expect.stringContaining('not a member')])
+    expect(await answer('GET', `/v1/projects/${mine.slug}`, { token })).toEqual(byId)
+    expect((await answer('GET', `/v1/projects/${other.slug}`, { token })).body.error).toContain('another project')
+  })
+
   test('a slug never looks like an id', async () => {
     const { body } = await app.request<Project>('POST', '/v1/projects', { body: { name: mine.project_id } })
     expect(body.slug).toBe(`project-${mine.project_id}`)
