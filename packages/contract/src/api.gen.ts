@@ -3296,6 +3296,8 @@ export interface components {
             session_id: string | null;
             request_id: string | null;
             address: string | null;
+            /** @description The email address or the name of the user, also of one who left the account. Older servers omit it. */
+            actor_name?: string | null;
             action: string;
             object_type: string;
             object_id: string;

@@ -34,6 +34,12 @@ test('svc audit follows pages up to the limit', async () => {
   expect((await svc(['audit', '--limit', '0'], { service })).code).toBe(2)
 })
 
+test('svc audit names a person who left the account', async () => {
+  const left = { actor_user_id: ids.sandbox, actor_name: 'cleo@example.com' }
+  await using service = startService({ listAudit: () => [anAuditRow(left)] })
+  expect((await svc(['audit'], { service })).stdout).toContain('\tcleo@example.com\t')
+})
+
 test("svc audit attributes an agent's change to the agent", async () => {
   await using service = startService({ listAudit: () => [anAuditRow({ actor_kind: 'agent', address: null })] })
   expect((await svc(['audit'], { service })).stdout).toContain('ada@example.com (agent)')

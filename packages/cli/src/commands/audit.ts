@@ -70,8 +70,8 @@ async function readAudit(
 
 function auditColumns({ out }: Context, members: readonly Member[]): Column<AuditRow>[] {
   const names = new Map(members.map((member) => [member.user_id, member.email ?? member.name]))
-  const who = ({ actor_kind: kind, actor_user_id: user }: AuditRow) => {
-    const name = user === null ? kind : (names.get(user) ?? user)
+  const who = ({ actor_kind: kind, actor_user_id: user, actor_name: nameNow }: AuditRow) => {
+    const name = user === null ? kind : (names.get(user) ?? nameNow ?? user)
     return kind === 'user' || user === null ? name : `${name} (${kind})`
   }
   return [

@@ -124,6 +124,11 @@ export const auditEvent = named('AuditEvent', {
   session_id: uuid.nullable(),
   request_id: z.string().nullable(),
   address: z.string().nullable(),
+  actor_name: z
+    .string()
+    .nullable()
+    .optional()
+    .describe('The email address or the name of the user, also of one who left the account. Older servers omit it.'),
   action: z.string(),
   object_type: z.string(),
   object_id: z.string(),

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { randomUUID } from 'node:crypto'
 import type { AuditRow, Project } from '@svc/contract'
+import { findRow } from '../db/rows.ts'
 import { makeTestApp, type TestApp, type TestReply } from '../testing.ts'
 
 let app: TestApp
@@ -87,6 +88,15 @@ describe('the audit log of an account', () => {
     expect(await row('named.webhook')).toEqual([null, '127.0.0.1:9'])
     expect(await row('named.gone')).toEqual([null, null])
     expect(await row('named.odd')).toEqual([null, null])
+  })
+
+  test('names a person who left the account', async () => {
+    const { user_id, token } = await app.makeUser('admin')
+    await app.request('PATCH', base, { token, body: { name: 'renamed' } })
+    await app.request('DELETE', `/v1/accounts/${app.owner.account_id}/members/${user_id}`)
+    const { body } = await audit(`?actor_user_id=${user_id}`)
+    const { name, email } = (await findRow(app.deps.db, 'users', { user_id }))!
+    expect(body.map(({ actor_name }) => actor_name)).toEqual([email ?? name])
   })
 
   test('shows everything to an admin, nothing to a member, and other accounts only their own rows', async () => {

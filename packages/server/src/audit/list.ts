@@ -31,6 +31,9 @@ const names = [
     -- Its path may be a secret, as those of chats are.
     (select substring(url from '^[a-z]+://([^/?#]+)') from webhooks
       where webhook_id = ${idOf('webhook')}))`.as('object_name'),
+  sql<string | null>`(select coalesce(email, name) from users u where u.user_id = audit_events.actor_user_id)`.as(
+    'actor_name',
+  ),
   sql<string | null>`(select name from project_sessions s where s.session_id = audit_events.session_id)`.as(
     'session_name',
   ),

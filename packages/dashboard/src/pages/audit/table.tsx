@@ -92,7 +92,7 @@ function Action({ name }: { name: string }) {
 
 /** A user, or who acted for them: an agent in its session, or the service. */
 function Who({ event, people, projects }: { event: AuditEvent } & Omit<Known, 'names'>) {
-  const name = people.find(({ user_id }) => user_id === event.actor_user_id)?.name ?? null
+  const name = people.find(({ user_id }) => user_id === event.actor_user_id)?.name ?? event.actor_name ?? null
   if (event.session_id === null && event.actor_kind === 'user') return name ?? 'Former member'
   return (
     <>
