@@ -66,7 +66,7 @@ test('an incomplete backup does not pass for one, and the doctor says what it la
   const [complete, incomplete] = ['20261126T120000Z-00000001', '20261127T110000Z-00000002']
   const late = '20261124T110000Z-00000001'
   const says = (name: string, last: string) =>
-    `the last one in ${join(dir, name)}, 1 h old, is incomplete, and ${last}. It lacks website: ${lost.reason}`
+    `the last one in ${join(dir, name)}, 1 h old, is incomplete, and ${last}. It lacks website: This machine does not have its repository`
   expect(await examine('recent', { [complete]: [], [incomplete]: [lost] })).toMatchObject({
     state: 'weak',
     says: says('recent', 'the last complete one is 24 h old'),

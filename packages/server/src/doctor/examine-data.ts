@@ -56,7 +56,7 @@ async function examineSchedule(config: Config, now: Date, db: DbOrTransaction | 
       newest.complete === null
         ? 'there is no complete one'
         : `the last complete one is ${ageOf(newest.complete, now)} old`
-    const says = `the last one in ${backups.place}, ${age} old, is incomplete, and ${complete}. It lacks ${listOf(newest.lacking)}${others}`
+    const says = `the last one in ${backups.place}, ${age} old, is incomplete, and ${complete}. It lacks ${listOf(newest.lacking.map(asClause))}${others}`
     return { name, state: isLate ? 'missing' : 'weak', says, mend: `Run svc self-host check. ${mend}` }
   }
   const says = `the last one in ${backups.place} is ${age} old${others}`
@@ -89,6 +89,9 @@ async function failureSince(config: Config, newest: Newest | null): Promise<Back
   if (failed === null || newest === null) return failed
   return timeOf(newest.backup_id) > Date.parse(failed.failed_at) ? null : failed
 }
+
+/** Another sentence follows. */
+const asClause = (reason: string) => reason.replace(/\.$/, '')
 
 function ageOf(backupId: string, now: Date): string {
   const minutes = Math.floor((now.getTime() - timeOf(backupId)) / minuteMs)

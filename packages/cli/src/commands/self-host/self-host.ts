@@ -245,7 +245,7 @@ export const doctor = command({
       return out.note(
         isUnanswered ? 'With the settings of the next start, sessions can start here.' : 'Sessions can start here.',
       )
-    const why = report.driver === null ? 'SVC_SANDBOX_DRIVER is none.' : 'See the problems above.'
+    const why = report.driver === null ? 'SVC_SANDBOX_DRIVER is none.' : 'The checks marked ✗ say why.'
     throw new Refusal(
       'not_available',
       report.ready
