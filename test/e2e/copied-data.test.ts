@@ -1,6 +1,6 @@
 /** A server on a copy of the data folder, as before an upgrade, while agents of the original are at work. */
 import { expect, test } from 'bun:test'
-import { mkdtemp, rename } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, rename } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { recordIn } from '../../packages/sandbox/src/local/record.ts'
@@ -48,10 +48,14 @@ test.each(['data', 'd'.repeat(60)])(
       const copied = await run(['cp', '-a', dataDir, `${dataDir}-copy`])
       expect(copied).toMatchObject({ code: 0, stderr: '' })
       await server.boot()
+      // Of another user: with the records of the original, the copy is refused as the older one.
+      const masterKey = join(dir, 'home-of-copy/master.key')
+      await mkdir(join(masterKey, '..'))
+      await copyFile(server.env.SVC_MASTER_KEY_FILE!, masterKey)
       await copy.boot({
         ...server.env,
         ...{ SVC_DATA_DIR: `${dataDir}-copy`, SVC_PORT: '0', SVC_ROLES: 'api' },
-        SVC_CONFIG_FILE: join(dir, 'config.json'),
+        ...{ SVC_CONFIG_FILE: join(dir, 'config.json'), SVC_MASTER_KEY_FILE: masterKey },
       })
       const isOver = async () => ['stopped', 'failed'].includes((await read(copy)).status)
       await until('the copy to find no sandbox of its own', isOver)

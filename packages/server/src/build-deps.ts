@@ -27,6 +27,7 @@ import { withKeyCleanup } from './redaction/forgetting-driver.ts'
 import { Metrics } from './metrics/metrics.ts'
 import { watchedKeyring } from './redaction/watched-keyring.ts'
 import type { StartupHooks } from './startup/banner.ts'
+import { recordFolder, refuseOlderCopy } from './startup/folder-records.ts'
 import { keepDatabase, refuseLackingDatabase, refuseOtherDatabase } from './startup/other-database.ts'
 import { makeRunDir } from './startup/run-dir.ts'
 import { chooseDriver } from './startup/choose-driver.ts'
@@ -60,13 +61,19 @@ async function startEmbedded({ databaseUrl, dataDir }: Config, log: Deps['log'])
   return databaseUrl === null ? superviseEmbeddedPostgres({ dataDir: join(dataDir, 'postgres'), log }) : null
 }
 
+/** Before anything starts in it. */
+function refuseFolder(config: Config): void {
+  refuseUnfinishedRestore(config)
+  refuseLackingDatabase(config)
+  refuseOlderCopy(config)
+}
+
 /** Makes everything the server uses, each part after those it depends on. A failure ends the parts that have started. */
 export async function buildDeps(
   config: Config,
   { log, redaction, tracing = noTracing, folderId, makeDriver }: Start,
 ): Promise<Built> {
-  refuseUnfinishedRestore(config)
-  refuseLackingDatabase(config)
+  refuseFolder(config)
   const embedded = await startEmbedded(config, log)
   const url = config.databaseUrl ?? embedded?.connectionString ?? ''
   let database: Database | null = null
@@ -85,6 +92,7 @@ export async function buildDeps(
     const earlierVersion = await findEarlierVersion({ db: opened.db, log }, folderId)
     const { joins, ...registered } = await registerServer({ db: opened.db, config, log }, { instanceId, folderId })
     await keepDatabase(config, url)
+    await recordFolder(config, log)
     guardName(opened, { ...registered, instanceId, config, onLost: endProcess(log) })
     const peerTls = config.peerUrl === null ? null : await PeerTls.make(keyring)
     const egress = makeEgressGate({

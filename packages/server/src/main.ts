@@ -13,7 +13,6 @@ import { examineServer } from './doctor/examine-server.ts'
 import { armFailpoints } from './failpoint.ts'
 import { recordFirstSandboxes } from './fleet/facts.ts'
 import { makeForwarder } from './fleet/forwarder.ts'
-import { renewMark } from './fleet/start-marks.ts'
 import { watchHomes } from './fleet/watch-homes.ts'
 import { Listener } from './listen.ts'
 import { writerTo } from './log-file.ts'
@@ -33,7 +32,9 @@ import { beginSessions, reconcileSessions } from './sessions/jobs.ts'
 import { previewIngress } from './sessions/edge/preview.ts'
 import { terminalIngress } from './sessions/edge/terminal.ts'
 import { commands, withoutConfig } from './startup/commands.ts'
-import { lockDataFolder } from './startup/folder-lock.ts'
+import { lockDataFolder, readFolderId } from './startup/folder-lock.ts'
+import { renewFolder } from './startup/folder-records.ts'
+import { refuseLackingDatabase } from './startup/other-database.ts'
 import { Relay } from './startup/relay.ts'
 import { makeDataDir, remakeRunDir, tidyRunDir } from './startup/run-dir.ts'
 import { serverInfoOf } from './startup/server-info.ts'
@@ -100,7 +101,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
   })
   const port = await listener.onPort(config.host, config.port)
   // A second server fails here, before it touches data.
-  const folder = await orClose(lockFolder(config.dataDir), listener)
+  const folder = await orClose(lockFolder(config), listener)
   if (config.port === 0) config.publicUrl = config.publicUrl.replace(/:0$/, `:${port}`)
   const ofRelay = { fromSandbox: true, network: config.network, onFailed: logFailed(log) }
   const relay = new Relay({ make: () => new Listener(ofRelay), log })
@@ -160,7 +161,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
       shutdown.drain('readers of events', deps.events.close()),
       shutdown.drain('background jobs', working),
     ])
-    if (config.roles.worker) await shutdown.drain('the mark of the data folder', renewMark(deps).catch(unmarked(log)))
+    if (config.roles.worker) await shutdown.drain('the mark of the data folder', renewFolder(deps).catch(unmarked(log)))
   } finally {
     await shutdown.drain('connections', Promise.all([listener.close(), peers?.close(), relay.close(), owners?.close()]))
     await shutdown.wait('the heartbeat', Promise.resolve(heartbeat?.end()))
@@ -251,7 +252,10 @@ function afterRemoval(deps: Deps, runDir: string): Parameters<Relay['onSocket']>
 /** The reason of a stop that ends sessions, too. */
 const withSessions = 'stop with sessions'
 
-async function lockFolder(dataDir: string): Promise<ReturnType<typeof lockDataFolder>> {
+async function lockFolder(config: Config): Promise<ReturnType<typeof lockDataFolder>> {
+  const { dataDir } = config
+  // Nothing is made where a disk is not mounted.
+  if (readFolderId(dataDir) === null) refuseLackingDatabase(config)
   await makeDataDir(dataDir)
   return lockDataFolder(dataDir, randomUUID)
 }

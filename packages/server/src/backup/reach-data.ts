@@ -11,6 +11,7 @@ import { hasMark, isOlderFolder, lacksRecordedAlone } from '../fleet/start-marks
 import { recordedServers, type RecordedServer } from '../fleet/store.ts'
 import type { makeLog } from '../log.ts'
 import { lockStoppedData, readFolderId } from '../startup/folder-lock.ts'
+import { refuseOlderCopy } from '../startup/folder-records.ts'
 import { refuseCommandWithoutDatabase, refuseReachedDatabase, requireDatabaseOf } from '../startup/other-database.ts'
 import { StartupError } from '../startup/startup-error.ts'
 import { refuseUnfinishedRestore } from './restore-mark.ts'
@@ -18,11 +19,11 @@ import { refuseUnfinishedRestore } from './restore-mark.ts'
 /**
  * For commands that would agree to a database whose repositories they do not find: none of its servers has this folder,
  * or its server has served from a newer one.
- * The embedded database is part of its folder.
+ * The embedded database is part of its folder, of which a copy may have served since.
  */
 export async function requireFolderOfServer(config: Config): Promise<void> {
   const { databaseUrl, dataDir } = config
-  if (databaseUrl === null) return
+  if (databaseUrl === null) return refuseOlderCopy(config)
   refuseUnfinishedRestore(config)
   const end = await connect(databaseUrl)
   try {

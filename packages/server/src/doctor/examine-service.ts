@@ -21,7 +21,7 @@ import { examineKey } from './examine-key.ts'
 import { examineCopies, examineFleet, examineRepositories } from './examine-servers.ts'
 import { examineCertificate, examineHosts, examineModel } from './examine-reach.ts'
 
-type Folder = Pick<Config, 'databaseUrl' | 'dataDir'>
+type Folder = Pick<Config, 'databaseUrl' | 'dataDir' | 'masterKeyFile'>
 
 /** `db` is null where no database answers. */
 export async function examineService({

@@ -12,6 +12,7 @@ import { writeFileWhole } from '../backup/place/write-file.ts'
 import type { Config } from '../config.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
+import { holdsFolder } from '../startup/folder-lock.ts'
 import { hasRewoundBranch } from '../projects/replicas/earlier-disk.ts'
 import { StartupError } from '../startup/startup-error.ts'
 import { databaseTime, hasRecordedSince, type RecordedServer, setStartMark } from './store.ts'
@@ -79,7 +80,10 @@ export async function renewMark({
   const mark = randomUUID()
   await db.transaction().execute(async (trx) => {
     const before = await setStartMark(trx, { server_name: serverName, instance_id: instanceId, mark })
-    if (before !== undefined) await beginMark(config, { mark, at: await databaseTime(trx), before })
+    if (before === undefined) return
+    await beginMark(config, { mark, at: await databaseTime(trx), before })
+    // Where the folder has moved in between, the mark is in another one.
+    if (!holdsFolder(config.dataDir)) throw new Error(`${config.dataDir} is not the folder of this server any more`)
   })
   await keepMark(config, mark)
 }
@@ -87,6 +91,11 @@ export async function renewMark({
 /** Whether the folder has what a server with this mark has acknowledged. */
 export function hasMark(folder: Folder, mark: string): boolean {
   return readMarks(folder).some(({ id }) => id === mark)
+}
+
+/** Null: none is known to be recorded. */
+export function newestMark(folder: Folder): string | null {
+  return readMarks(folder).findLast(({ isRecorded }) => isRecorded)?.id ?? null
 }
 
 /**

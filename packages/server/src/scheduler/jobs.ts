@@ -18,7 +18,6 @@ import type { Deps } from '../deps.ts'
 import { recordOwnSandboxes } from '../fleet/facts.ts'
 import { balanceServers } from '../fleet/moves/balance.ts'
 import { removeCopies } from '../fleet/moves/remove-copies.ts'
-import { renewMark } from '../fleet/start-marks.ts'
 import { MoveTender } from '../fleet/moves/tend-moves.ts'
 import { forgetOldMarks } from '../inbox/mark-store.ts'
 import { deleteOldKeys } from '../http/idempotency-store.ts'
@@ -43,6 +42,7 @@ import {
   tendQuestions,
 } from '../sessions/jobs.ts'
 import { nextDeployInMs } from '../apps/store.ts'
+import { renewFolder } from '../startup/folder-records.ts'
 import { reclaimStorage } from '../storage/reclaim.ts'
 import { Rotation } from '../storage/rotation.ts'
 import { fireDueTriggers } from '../triggers/fire-due.ts'
@@ -334,7 +334,7 @@ function jobsOfHomes(deps: Deps): Job[] {
       idleMs: 20_000,
       run: (_signal, changed) => balanceServers(deps, { ofDrains: changed !== 'all' }),
     },
-    { name: 'renew the mark of the data folder', scope: 'own disk', everyMs: 3_600_000, run: () => renewMark(deps) },
+    { name: 'renew the mark of the data folder', scope: 'own disk', everyMs: 3_600_000, run: () => renewFolder(deps) },
     { name: 'test sandboxes', scope: 'own sandboxes', everyMs: 60_000, run: () => recordOwnSandboxes(deps) },
     {
       name: 'remove moved copies',

@@ -53,12 +53,13 @@ export async function examineUpgrade(config: Config): Promise<UpgradeReport> {
 }
 
 /** Resolves with its URL and the number of migrations that a start would apply. */
-async function examineDatabase({ databaseUrl, dataDir }: Config): Promise<{ url: string; migrations: number }> {
+async function examineDatabase(config: Config): Promise<{ url: string; migrations: number }> {
+  const { databaseUrl, dataDir } = config
   if (databaseUrl !== null) return { url: databaseUrl, migrations: await countPending(databaseUrl) }
   const folder = join(dataDir, 'postgres')
   const major = await dataMajor(folder)
   if (major === null) {
-    refuseCommandWithoutDatabase({ databaseUrl, dataDir })
+    refuseCommandWithoutDatabase(config)
     throw new StartupError(`There is no database in ${dataDir}.`)
   }
   // The programs of the running server may be another version than those that come with this program.

@@ -76,14 +76,14 @@ function isFromOther(config: Config, to: string): config is Config & { databaseU
 /** Where the data are. */
 async function openSource(config: Config, to: string): Promise<End> {
   if (isFromOther(config, to)) return await connect(config.databaseUrl)
-  const { databaseUrl, dataDir } = config
+  const { dataDir } = config
   const folder = join(dataDir, 'postgres')
   if (to === 'embedded')
     throw new StartupError(
       `DATABASE_URL is not set, so the data are in the embedded database already. Set it to the address from which they should move. Nothing was changed.`,
     )
   if ((await dataMajor(folder)) === null) {
-    refuseCommandWithoutDatabase({ databaseUrl, dataDir })
+    refuseCommandWithoutDatabase(config)
     throw new StartupError(
       `There is no database in ${dataDir}. Set SVC_DATA_DIR to the data folder of the server, or DATABASE_URL to its PostgreSQL. Nothing was changed.`,
     )

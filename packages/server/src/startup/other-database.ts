@@ -9,6 +9,7 @@ import { handledElsewhere } from '../deadline.ts'
 import { keptServerName } from '../fleet/server-name.ts'
 import { projectOfFolder, storedProjects } from '../projects/mirrors/stored-repositories.ts'
 import { readFolderId } from './folder-lock.ts'
+import { type RecordedFolder, whyNotFirst } from './folder-records.ts'
 import { StartupError } from './startup-error.ts'
 
 type Folder = Pick<Config, 'databaseUrl' | 'dataDir'>
@@ -70,13 +71,16 @@ export function hasUsedDatabase(dataDir: string): boolean {
 interface Lacking {
   says: string
   mend: string
+  /** How to begin without these data; by default in another folder. */
+  anew?: string
 }
 
 /**
  * Whether these settings name no database, and the folder has data of one that is not there. A server keeps its name in
  * the folder once it has reached its database, so a first start that failed before may be repeated with either.
  */
-export function lackingDatabase({ databaseUrl, dataDir }: Folder): Lacking | null {
+export function lackingDatabase(config: RecordedFolder): Lacking | null {
+  const { databaseUrl, dataDir } = config
   if (databaseUrl !== null || hasOwnDatabase(dataDir)) return null
   const folder = join(dataDir, 'postgres')
   if (hasMark(dataDir))
@@ -87,7 +91,7 @@ export function lackingDatabase({ databaseUrl, dataDir }: Folder): Lacking | nul
   const lost = `Put the folder back where it was moved, or mount its disk. If it is lost, restore a backup into an empty folder (svc self-host restore), and keep ${dataDir}: its repositories have what was pushed since.`
   if (existsSync(join(dataDir, ownDatabaseName)))
     return { says: `The embedded database of the data folder ${dataDir} is gone: it was in ${folder}.`, mend: lost }
-  if (keptServerName(dataDir) === null && !hasRepositories(dataDir)) return null
+  if (keptServerName(dataDir) === null && !hasRepositories(dataDir)) return whyNotFirst(config)
   return {
     says: `The data folder ${dataDir} has data of a server and not its database: there is none in ${folder}, and DATABASE_URL is not set.`,
     mend: `If that server uses a PostgreSQL of yours, set DATABASE_URL as for it. Otherwise, its embedded database is gone. ${lost}`,
@@ -101,16 +105,16 @@ function hasRepositories(dataDir: string): boolean {
 }
 
 /** Without its database, a server would begin anew in a folder with the repositories of another one. */
-export function refuseLackingDatabase(config: Folder): void {
+export function refuseLackingDatabase(config: RecordedFolder): void {
   const lacking = lackingDatabase(config)
   if (lacking === null) return
   throw new StartupError(
-    `${lacking.says} ${lacking.mend} To begin anew, set SVC_DATA_DIR to an empty folder. Nothing was changed.`,
+    `${lacking.says} ${lacking.mend} ${lacking.anew ?? 'To begin anew, set SVC_DATA_DIR to an empty folder.'} Nothing was changed.`,
   )
 }
 
 /** For a command that needs the database and found none in the data folder. */
-export function refuseCommandWithoutDatabase(config: Folder): void {
+export function refuseCommandWithoutDatabase(config: RecordedFolder): void {
   const lacking = lackingDatabase(config)
   if (lacking === null) return
   throw new StartupError(`${lacking.says} ${lacking.mend} Then run the command again. Nothing was changed.`)
