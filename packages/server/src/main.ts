@@ -40,6 +40,7 @@ import { makeDataDir, remakeRunDir, tidyRunDir } from './startup/run-dir.ts'
 import { serverInfoOf } from './startup/server-info.ts'
 import { Shutdown } from './startup/shutdown.ts'
 import { startupLine } from './startup/startup-error.ts'
+import { type WatchedFolder, watchFolder } from './startup/watch-folder.ts'
 import { startTracing } from './tracing/start.ts'
 
 export type { StartupHooks } from './startup/banner.ts'
@@ -101,7 +102,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
   })
   const port = await listener.onPort(config.host, config.port)
   // A second server fails here, before it touches data.
-  const folder = await orClose(lockFolder(config), listener)
+  const folder = await orClose(lockFolder(config, log), listener)
   if (config.port === 0) config.publicUrl = config.publicUrl.replace(/:0$/, `:${port}`)
   const ofRelay = { fromSandbox: true, network: config.network, onFailed: logFailed(log) }
   const relay = new Relay({ make: () => new Listener(ofRelay), log })
@@ -153,6 +154,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
       void offerModel(deps, hooks.askModel, shutdown.signal)
     if (!isHeld) await beginSessions(deps)
     await shutdown.requested()
+    folder.look()
     await Promise.all([
       shutdown.drain('open requests', Promise.all([listener.close(), peers?.close()])),
       // Beside the others: a model's answer may take as long as it may, and the agent asks for it again.
@@ -252,12 +254,12 @@ function afterRemoval(deps: Deps, runDir: string): Parameters<Relay['onSocket']>
 /** The reason of a stop that ends sessions, too. */
 const withSessions = 'stop with sessions'
 
-async function lockFolder(config: Config): Promise<ReturnType<typeof lockDataFolder>> {
+async function lockFolder(config: Config, log: Deps['log']): Promise<WatchedFolder> {
   const { dataDir } = config
   // Nothing is made where a disk is not mounted.
   if (readFolderId(dataDir) === null) refuseLackingDatabase(config)
   await makeDataDir(dataDir)
-  return lockDataFolder(dataDir, randomUUID)
+  return watchFolder(lockDataFolder(dataDir, randomUUID), { dataDir, log })
 }
 
 const unmarked = (log: Deps['log']) => (error: unknown) =>

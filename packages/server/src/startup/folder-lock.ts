@@ -4,11 +4,13 @@ import {
   closeSync,
   constants,
   existsSync,
+  fstatSync,
   fsyncSync,
   ftruncateSync,
   openSync,
   readFileSync,
   readSync,
+  statSync,
   writeSync,
 } from 'node:fs'
 import { constants as system } from 'node:os'
@@ -28,6 +30,8 @@ const contentBytesMax = 200
 export interface FolderLock {
   /** The id of the folder, which stays when another server takes it. */
   folderId: string
+  /** Null while the path leads to the folder that was locked. */
+  whyGone(): string | null
   release(): void
 }
 
@@ -44,7 +48,26 @@ export function lockDataFolder(dataDir: string, newId: () => string, whenHeld: W
     )
   const folderId = found?.folderId ?? newId()
   writeHolder(file, folderId)
-  return { folderId, release: () => closeSync(file) }
+  // It stays open, so that no other folder gets its inode.
+  const folder = openSync(dataDir, constants.O_RDONLY | constants.O_DIRECTORY | closeOnExec)
+  return {
+    folderId,
+    whyGone: () => whyGone(dataDir, folder),
+    release: () => [folder, file].forEach((each) => closeSync(each)),
+  }
+}
+
+function whyGone(dataDir: string, folder: number): string | null {
+  const opened = fstatSync(folder, { bigint: true })
+  try {
+    const { dev, ino } = statSync(dataDir, { bigint: true })
+    return dev === opened.dev && ino === opened.ino
+      ? null
+      : 'another folder is in its place, as after a mount or a move'
+  } catch (error) {
+    // Another error, as of a network folder that does not answer, tells nothing.
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'it was moved, removed or unmounted' : null
+  }
 }
 
 type WhenHeld = (dataDir: string, holder: string) => string
@@ -93,11 +116,20 @@ export function lockFile(path: string): { release(): void } | null {
 
 /** The id of the folder; null before its first server. */
 export function readFolderId(dataDir: string): string | null {
+  return readHolder(dataDir)?.folderId ?? null
+}
+
+/** Whether the folder at this path is still the one that this process has locked. */
+export function holdsFolder(dataDir: string): boolean {
+  return readHolder(dataDir)?.pid === process.pid
+}
+
+function readHolder(dataDir: string): ReturnType<typeof read> {
   const path = join(dataDir, lockName)
   if (!existsSync(path)) return null
   const file = openSync(path, constants.O_RDONLY | closeOnExec)
   try {
-    return read(file)?.folderId ?? null
+    return read(file)
   } finally {
     closeSync(file)
   }

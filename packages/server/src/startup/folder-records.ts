@@ -14,7 +14,7 @@ import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { hasMark, newestMark, renewMark } from '../fleet/start-marks.ts'
 import { keyPlace } from '../keyring/key-place.ts'
-import { readFolderId } from './folder-lock.ts'
+import { holdsFolder, readFolderId } from './folder-lock.ts'
 import { StartupError } from './startup-error.ts'
 
 export type RecordedFolder = Pick<Config, 'databaseUrl' | 'dataDir' | 'masterKeyFile'>
@@ -92,6 +92,8 @@ export async function recordFolder(config: RecordedFolder, log: Deps['log']): Pr
 export async function renewFolder(
   deps: Pick<Deps, 'config' | 'db' | 'serverName' | 'instanceId' | 'log'>,
 ): Promise<void> {
+  // The server ends soon: a mark in another folder would make its own one an older copy.
+  if (!holdsFolder(deps.config.dataDir)) return
   await renewMark(deps)
   await recordFolder(deps.config, deps.log)
 }

@@ -9,19 +9,24 @@ import { postgresEnvironment, type PostgresPrograms } from './programs.ts'
  * end of the pipe: the shell reads the end of the file and requests a fast shutdown. With a process id instead of
  * `pipe` it watches that process, for a PostgreSQL that several processes share. It ignores SIGTERM, which test
  * runners send to every process, because without it nothing would watch PostgreSQL. It removes leftovers when
- * PostgreSQL has ended.
+ * PostgreSQL has ended. PostgreSQL writes `pg_control` by the path of its folder, at the checkpoint of its shutdown: into
+ * another database, where a disk was mounted over the folder. An immediate shutdown makes no checkpoint.
  */
 const supervisor = `
-watched=$1 socket=$2 folder=$3
-shift 3
+watched=$1 socket=$2 folder=$3 data=$4
+shift 4
 trap '' TERM
-exec 3<&0 </dev/null
-"$@" 3<&- &
+exec 3<&0 </dev/null 4<"$data"
+at_its_path() { [ "$data" -ef /dev/fd/4 ]; }
+can_compare=
+at_its_path && can_compare=1
+finish() { if [ "$can_compare" ] && ! at_its_path; then kill -QUIT $postgres; else kill -INT $postgres; fi; }
+"$@" 3<&- 4<&- &
 postgres=$!
 if [ "$watched" = pipe ]; then
-  (read -r end <&3; kill -INT $postgres) 2>/dev/null &
+  (read -r end <&3; finish) 2>/dev/null &
 else
-  (while kill -0 "$watched"; do sleep 0.1; done; kill -INT $postgres) 2>/dev/null &
+  (while kill -0 "$watched"; do sleep 0.1; done; finish) 2>/dev/null &
 fi
 watcher=$!
 wait $postgres
@@ -70,6 +75,7 @@ export function launchPostgres(options: {
       options.livesWith === null ? 'pipe' : String(options.livesWith),
       options.socketDir,
       options.removeAfter ?? '',
+      options.dataDir,
       ...options.programs.prefix,
       join(options.programs.binDir, 'postgres'),
       '-D',
