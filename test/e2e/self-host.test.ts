@@ -334,6 +334,7 @@ test('the systemd service runs the same program with the same settings', async (
   expect(stderr).toContain('systemctl --user enable --now svc')
   expect(stdout).toContain(`ExecStart="${program}" "server"`)
   expect(stdout).toContain(`EnvironmentFile=-${file('self-host.env')}`)
+  expect(stdout).toContain(`\nRequiresMountsFor="${join(home, '.local/share/svc')}"\n`)
   // The user is that of the process, whatever the environment says.
   const ofSystem = await run([program, 'self-host', 'unit', '--system'], {
     env: { ...env, USER: 'another' },

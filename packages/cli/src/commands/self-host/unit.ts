@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
-import { warnOfUnkept } from '../../self-host/environment.ts'
+import { savedFolder, warnOfUnkept } from '../../self-host/environment.ts'
 import { serverCommand } from '../../self-host/launch.ts'
 import { requireServerProgram } from '../../self-host/require-server.ts'
 import { selfHostFile } from '../../self-host/self-host-file.ts'
@@ -27,7 +27,7 @@ export const unit = command({
   examples: [...ofUser, ofSystem[0]!],
   async run(ctx, { flags }) {
     await requireServerProgram(ctx)
-    const text = unitText(ctx, flags.system)
+    const text = unitText(ctx, { isOfSystem: flags.system, dataDir: await savedFolder(ctx) })
     await warnOfUnkept(ctx, 'the service')
     if (ctx.out.json) return ctx.out.document({ unit: text })
     ctx.out.raw(text)
@@ -62,11 +62,12 @@ function notSaved({ io }: Context): string {
   return lines.join('')
 }
 
-function unitText(ctx: Context, isOfSystem: boolean): string {
+function unitText(ctx: Context, { isOfSystem, dataDir }: { isOfSystem: boolean; dataDir: string }): string {
   const words = serverCommand().map(quoted)
   const env = resolve(ctx.io.cwd, selfHostFile(ctx, 'env')).replaceAll('%', '%%')
   return `[Unit]
 Description=svc server
+RequiresMountsFor=${quoted(dataDir)}
 ${isOfSystem ? ofNetwork : ''}
 [Service]
 ${isOfSystem ? `User=${userName()}\n` : ''}ExecStart=${words.join(' ')}
