@@ -14,7 +14,7 @@ describe('reading and renaming', () => {
   test('tells the fields of a session, and whether its agent is at work to who asks for that', async () => {
     const { session_id } = await app.running()
     const fields = `session_id account_id project_id name branch_name base_ref agent_name model status error
-      last_turn_error sandbox_url sandbox created_by parent_session_id continues metadata created_at updated_at last_active_at
+      last_turn_error sandbox_url sandbox created_by acts_for parent_session_id continues metadata created_at updated_at last_active_at
       refresh waiting_for asleep_since sandbox_ended transcript_deleted_at branch_deleted_at`.split(/\s+/)
     const asked = '?include=activity'
     for (const path of [app.path(session_id), app.path()]) {
