@@ -156,6 +156,8 @@ const isOnScreen = (element: Locator) =>
 test.skipIf(!browserPath)('a stopped session offers its unfinished work in one banner', async () => {
   const { page, complaints } = story
   const saved = page.getByText('Unfinished work saved: 1 file')
+  // What the test before changed is on the screen two frames later.
+  await page.evaluate('new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown)))')
   await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)')
   await until('the end of the conversation', () => isAtEnd(page))
   // The page also follows what was added between a scroll and its event, as on a busy machine.

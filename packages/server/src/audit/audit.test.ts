@@ -223,11 +223,11 @@ const changes: Record<string, Change> = {
     action: 'session.recover',
     async prepare() {
       const path = await freshSession()
+      const saved = await commit(app.repo, `saved-${randomUUID()}`, { 'saved.txt': 'a\n' })
       await upsertWip(app.deps.db, {
         session_id: path.split('/').at(-1)!,
-        ...{ generation: 1, commit_sha: 'c'.repeat(40), base_sha: null, files: 1, unpushed_commits: 0 },
-        recovered_at: null,
-        recovered_into: null,
+        ...{ generation: 1, commit_sha: saved, base_sha: null, files: 1, unpushed_commits: 0 },
+        ...{ recovered_at: null, recovered_into: null },
       })
       return post(`${path}/wip/recover`)
     },
