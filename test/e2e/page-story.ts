@@ -4,7 +4,7 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { openBrowser } from './browser.ts'
-import { root, Server } from './harness.ts'
+import { root, Server, until } from './harness.ts'
 
 /** Where the pictures go, to be looked at. */
 export const pictures = join(root, 'dist/screens')
@@ -78,7 +78,12 @@ export async function pressTabTo(page: Page, name: RegExp): Promise<void> {
 
 /** Nothing on the page is wider than the screen. */
 export async function expectItFits(page: Page): Promise<void> {
-  expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+  // An open menu follows a new width a frame later.
+  await until(
+    'the page to fit its screen',
+    () => page.evaluate('document.documentElement.scrollWidth <= innerWidth'),
+    10_000,
+  )
 }
 
 export { gatewayOf } from './harness.ts'
