@@ -48,7 +48,7 @@ test.each(['data', 'd'.repeat(60)])(
       const copied = await run(['cp', '-a', dataDir, `${dataDir}-copy`])
       expect(copied).toMatchObject({ code: 0, stderr: '' })
       await server.boot()
-      // Of another user: with the records of the original, the copy is refused as the older one.
+      // The copy is another user's: with the records of the original, it is refused as the older one.
       const masterKey = join(dir, 'home-of-copy/master.key')
       await mkdir(join(masterKey, '..'))
       await copyFile(server.env.SVC_MASTER_KEY_FILE!, masterKey)

@@ -242,7 +242,7 @@ function makeWaker(deps: Deps): JobWaker {
   return waker
 }
 
-/** Of the socket for sandboxes, below the running server. */
+/** Says what to do where someone removes the socket for sandboxes below the running server. */
 function afterRemoval(deps: Deps, runDir: string): Parameters<Relay['onSocket']>[1] {
   const failed = (error: unknown) => deps.log.error({ err: error }, 'failed to replace the sandboxes that are cut off')
   return {

@@ -68,7 +68,7 @@ export async function runServerProgram<T>(
   }
 }
 
-/** Of a program that another one ended, such as the kernel when memory ran out. */
+/** Says why a program ended that printed nothing: a signal ended it, as of the kernel when memory ran out, or the time limit. */
 function describeEnd({ killed, signal }: ExecFileException, ms: number): string {
   if (killed === true && ms > 0) return ` It took longer than ${ms / 1000} s.`
   return typeof signal === 'string' ? ` Its process was ended by ${signal}.` : ''

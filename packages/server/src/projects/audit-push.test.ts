@@ -1,4 +1,4 @@
-/** What pushes of a real git client take from branches and tags, and who may. */
+/** A real git client takes commits from branches and tags: who may do that, and what the audit log has of it. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { MintedToken } from '@svc/contract'
 import { makeSessionApp, type SessionApp } from '../sessions/testing.ts'

@@ -125,7 +125,7 @@ interface Saving {
   store: Repository
   /** What is saved already. */
   rows: WipRow[]
-  /** What was saved, and its repository lacks now. */
+  /** This work was saved, and its repository lacks it now. */
   lost: WipRow[]
   signal: AbortSignal
   isLast: boolean
@@ -361,8 +361,8 @@ export async function streamWip(deps: WipDeps, input: WantedWork): Promise<Respo
     const { saved, lost } = await judgeWork(store, all)
     const isWanted = ({ generation }: WipRow) => input.generation === undefined || generation === input.generation
     const wanted = saved.find(isWanted)
-    const isLost = lost.find(isWanted)
-    if (wanted === undefined && isLost !== undefined) throw lostError(isLost)
+    const wantedLost = lost.find(isWanted)
+    if (wanted === undefined && wantedLost !== undefined) throw lostError(wantedLost)
     if (wanted === undefined)
       throw new ServiceError('not_found', 'This session has no unfinished work.', {
         hint: 'Everything is committed and pushed, or nothing changed.',
