@@ -158,8 +158,17 @@ test.skipIf(!browserPath)('a stopped session offers its unfinished work in one b
   const saved = page.getByText('Unfinished work saved: 1 file')
   await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)')
   await until('the end of the conversation', () => isAtEnd(page))
-  // The event of a scroll comes a frame late.
-  await page.evaluate('new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown)))')
+  await page.evaluate('scrollTo(0, 0)')
+  // The page also follows what was added between a scroll and its event, as on a busy machine.
+  await page.evaluate(() => {
+    scrollTo(0, document.documentElement.scrollHeight)
+    const added = document.querySelector('[data-pane]')!.appendChild(document.createElement('div'))
+    added.id = 'added'
+    added.style.height = '400px'
+  })
+  await until('the end of what was added', () => isAtEnd(page))
+  await page.evaluate(() => document.getElementById('added')!.remove())
+  await until('the end without it', () => isAtEnd(page))
   // Without scrolling to the button, which a click of the driver does.
   await page.getByRole('button', { name: 'Stop session' }).dispatchEvent('click')
   await saved.waitFor(slow)
