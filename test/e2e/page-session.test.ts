@@ -248,6 +248,37 @@ test.skipIf(!browserPath)('work that cannot be saved is lost only when a person 
   expect((await story.server.svc(['sessions', 'info', id, ...inProject()])).code).not.toBe(0)
 })
 
+test.skipIf(!browserPath)('saved work that the repository lost is named until newer work is saved', async () => {
+  const { page, complaints } = story
+  const id = await start(write('/workspace/NOTES.md', 'Not pushed.\n'), 'git status --short')
+  await page.goto(address(id))
+  await call(page, 'git status --short').getByLabel('completed').waitFor(slow)
+  expect((await story.server.svc(['sessions', 'stop', id, ...inProject()])).code).toBe(0)
+  await page.getByText('Unfinished work saved: 1 file').waitFor(slow)
+
+  // As in a repository that came back from an older backup.
+  await page.goto('about:blank')
+  await story.server.kill('SIGTERM')
+  const git = (...args: string[]) => Bun.spawnSync(['git', ...args], { cwd: repository })
+  const saved = git('for-each-ref', '--format=%(refname)', `refs/svc/wip/${id}`).stdout.toString().trim().split('\n')
+  expect(saved).toHaveLength(1)
+  for (const args of [
+    ['update-ref', '-d', saved[0]!],
+    ['repack', '-adq'],
+    ['prune', '--expire=now'],
+  ])
+    expect(git(...args).exitCode).toBe(0)
+  await story.server.boot()
+  await page.goto(address(id))
+  await page.getByText('Saved work is lost: 1 file').waitFor(slow)
+  await look(page, 'lost')
+  const prompt = script(write('/workspace/NEW.md', 'Not pushed.\n'))
+  expect((await story.server.svc(['sessions', 'chat', id, ...inProject(), '--prompt', prompt])).code).toBe(0)
+  await call(page, 'NEW.md').waitFor(slow)
+  await page.getByText('Saved work is lost').waitFor({ state: 'detached', ...slow })
+  expect(complaints).toEqual([])
+})
+
 test.skipIf(!browserPath)(
   'the list of sessions has the task beside the name, and its branch has that name',
   async () => {

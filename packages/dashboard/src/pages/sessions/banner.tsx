@@ -21,6 +21,8 @@ export function Banner({ session, busy }: { session: Session; busy: boolean }) {
   if (unfinished !== null && !isStarting) return <Unfinished session={session} saved={unfinished} recover={recover} />
   if (session.branch_deleted_at != null && status === 'stopped')
     return <BranchDeleted session={session} at={session.branch_deleted_at} />
+  const lost = newestLost(saved)
+  if (lost !== null && !isStarting) return <LostWork work={lost} />
   if (error !== null) return <Ended error={error} />
   // The conversation has the reason of a failed turn, too.
   const isPending = refresh !== null && (refresh.status !== 'done' || refresh.needs_restart.length > 0)
@@ -81,6 +83,25 @@ const applyMs = 60_000
 function isStillApplied({ status, sandbox, created_at: at }: Session, saved: UnfinishedWork | undefined): boolean {
   if (status === 'running' && saved?.returns === true) return true
   return saved?.generation === 0 && sandbox?.generation === 1 && Date.now() - Date.parse(at) < applyMs
+}
+
+type Lost = NonNullable<UnfinishedWork['lost']>[number]
+
+/** Null as soon as newer work is saved. */
+function newestLost(saved: UnfinishedWork | undefined): Lost | null {
+  const newest = saved?.lost?.[0]
+  return newest === undefined || (saved?.saved_at ?? '') > newest.saved_at ? null : newest
+}
+
+function LostWork({ work }: { work: Lost }) {
+  return (
+    <Notice tone="warn" title={`Saved work is lost: ${amountOf(work)}`}>
+      <p>
+        Saved <Time at={work.saved_at} />. The repository of the project does not have it any more, as after a restore
+        of an older backup. The operator of this server may have it in another backup.
+      </p>
+    </Notice>
+  )
 }
 
 /** Why, in one sentence; what else is known; and what to do next, with its one action. */
