@@ -1,7 +1,7 @@
 /** A server with the embedded database moves to another PostgreSQL, becomes the first of two, and moves back. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync } from 'node:fs'
-import { readdir } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { freePort } from '@svc/git/testing'
 import {
@@ -10,7 +10,19 @@ import {
   testPassword,
 } from '../../packages/server/src/startup/testing-move.ts'
 import { Screen } from '../../packages/cli/src/testing/screen.ts'
-import { gatewayOf, git, makeFirstCommit, program, type Ran, run, Server, ServerProcess, until } from './harness.ts'
+import {
+  gatewayOf,
+  git,
+  makeFirstCommit,
+  program,
+  type Ran,
+  root,
+  run,
+  Server,
+  ServerProcess,
+  until,
+} from './harness.ts'
+import { below, isAlive } from './processes.ts'
 
 setDefaultTimeout(300_000)
 
@@ -98,19 +110,22 @@ test('the data of a running server do not move', async () => {
 })
 
 test('a move that is killed in the middle leaves the server able to start, and moves when it is repeated', async () => {
-  const child = Bun.spawn([program, 'server', '--move-database'], {
-    env: server.env,
-    stdin: new TextEncoder().encode(target.url),
+  const reached = join(server.dir, 'reached')
+  // A built program has no such points.
+  const source = [process.execPath, join(root, 'packages/svc/src/main.ts')]
+  const client = Bun.spawn([...source, 'self-host', 'move-database', '-'], {
+    env: { ...server.env, SVC_FAILPOINTS: `database.before_commit=pause:${reached}` },
+    cwd: server.dir,
+    stdin: new TextEncoder().encode(`${target.url}\n`),
     stdout: 'ignore',
-    stderr: 'pipe',
+    stderr: 'ignore',
   })
-  let said = ''
-  for await (const chunk of child.stderr.pipeThrough(new TextDecoderStream())) {
-    said += chunk
-    if (said.includes('"copying"')) break
-  }
-  child.kill('SIGKILL')
-  await child.exited
+  await until('the rows to be copied', () => Bun.file(reached).exists())
+  const [mover] = below(client.pid, '--move-database')
+  client.kill('SIGKILL')
+  await client.exited
+  await until('the move to end with its command', () => !isAlive(mover!))
+  await rm(reached)
   await server.boot()
   expect(await story()).toEqual(before)
   await server.kill('SIGTERM')

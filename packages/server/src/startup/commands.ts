@@ -16,8 +16,8 @@ export const commands: Record<string, Command> = {
   '--examine-upgrade': async (config) => (await import('./examine-upgrade.ts')).examineUpgrade(config),
   '--end-sandboxes': async (config, more) => (await import('./end-sandboxes.ts')).endSandboxes(config, more),
   '--rotate-key': async (config) => (await import('../keyring/rotate-command.ts')).rotateKeyOf(config),
-  '--move-database': async (config) =>
-    (await import('./move-database.ts')).moveDatabase(config, (await input()).trim(), progress),
+  '--move-database': async (config, more) =>
+    (await import('./move-database.ts')).moveDatabase(config, (await inputOf(more)).trim(), progress),
   '--sandbox-image': async (config, more) => (await import('./sandbox-image.ts')).writeSandboxImage(config, more),
   '--backup': async (config, more) => {
     // The server and its sessions come first.

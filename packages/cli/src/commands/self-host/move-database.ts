@@ -67,6 +67,8 @@ async function move(ctx: Context, to: string): Promise<MoveReport> {
     return await askServerProgram<MoveReport>(ctx, '--move-database', {
       ms: 0,
       input: to,
+      // A move that ends after this command would end without the new address in the settings.
+      isTied: true,
       otherwise: 'The move was interrupted. Nothing is lost: run the command again.',
       onLine: (line) => out.passing(progressIn(line)),
     })
