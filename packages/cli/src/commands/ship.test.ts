@@ -314,6 +314,7 @@ describe('svc ship', () => {
     const { code, stderr } = await svc(['ship'], { service, env, cwd: folder.path })
     expect(code).toBe(1)
     expect(stderr).toContain('share no history')
+    expect([stderr.includes('Name another one with --project'), stderr.includes('unlink')]).toEqual([true, false])
     expect(service.of('openChangeRequest')).toEqual([])
   })
 })

@@ -204,9 +204,13 @@ async function newCommits(
     })
   if (!(await says(top, ['merge-base', sha, tip], env))) {
     if (isShallow) throw shallow(`lacks the history that it shares with ${project.default_branch} of ${project.slug}`)
+    const isLinked = !(ctx.globals.project ?? env.SVC_PROJECT_ID) && (await ctx.link()) !== null
+    const which = isLinked
+      ? 'Is this folder linked to the right project?'
+      : 'Is this the right project? Name another one with --project.'
     throw new Refusal('git_failed', `Your commits share no history with ${project.default_branch} of ${project.slug}`, {
-      hint: 'Is this folder linked to the right project? To merge the two anyway, push a branch and open a change request.',
-      next: ['svc projects info', 'svc projects unlink'],
+      hint: `${which} To merge the two anyway, push a branch and open a change request.`,
+      next: isLinked ? ['svc projects info', 'svc projects unlink'] : ['svc projects ls'],
     })
   }
   return subjects
