@@ -88,11 +88,16 @@ test('a restored copy that was resumed does not write to the place of its origin
   const { SVC_BACKUP_DIR: _, SVC_BACKUP_EVERY: __, ...rest } = server.env
   const home = join(dir, 'copy')
   await cp(server.env.SVC_MASTER_KEY_FILE!, join(home, 'master.key'), { recursive: true })
-  const env = { ...rest, HOME: home, SVC_PORT: '0', SVC_DATA_DIR: join(home, 'data') }
+  const env: Record<string, string> = { ...rest, HOME: home, SVC_PORT: '0', SVC_DATA_DIR: join(home, 'data') }
   Object.assign(env, { SVC_MASTER_KEY_FILE: join(home, 'master.key'), SVC_CONFIG_FILE: join(home, 'config.json') })
   await document(selfHost(['restore', place, '--json'], env))
+  const settings = ['CONFIG_FILE', 'DATA_DIR', 'MASTER_KEY_FILE'] as const
+  // Without the settings in front, it would be a backup of the original.
+  const claim = `: ${settings.map((name) => `SVC_${name}=${env[`SVC_${name}`]} `).join('')}svc self-host backup '${place}' --claim`
   const resumed = await selfHost(['resume'], { ...env, SVC_BACKUP_DIR: place })
-  expect(resumed.stderr + resumed.stdout).toContain(`svc self-host backup '${place}' --claim`)
+  expect(resumed.stderr + resumed.stdout).toContain(claim)
+  const refused = await selfHost(['backup', place], env)
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(claim)])
   const copy = new Copy(home)
   await copy.boot({ ...env, SVC_BACKUP_DIR: place, SVC_BACKUP_EVERY: '6h' })
   try {
@@ -102,6 +107,10 @@ test('a restored copy that was resumed does not write to the place of its origin
       return mend?.includes('has the backups of') === true ? { state, says, mend } : null
     })
     expect(found.mend).toContain(`the data folder ${server.env.SVC_DATA_DIR} on `)
+    const inLog = `: SVC_DATA_DIR='${env.SVC_DATA_DIR}' SVC_MASTER_KEY_FILE='${env.SVC_MASTER_KEY_FILE}' svc self-host backup '${place}' --claim`
+    await until('the log', () => copy.output.includes(inLog))
+    const shown = await selfHost(['doctor'], { ...env, SVC_BACKUP_DIR: place })
+    expect(shown.stdout).toContain(claim)
     const before = await listed()
     await document(selfHost(['backup', place, '--claim', '--json'], env))
     expect(await listed()).toHaveLength(before.length + 1)

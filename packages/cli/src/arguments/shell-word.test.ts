@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { withSettings } from './shell-word.ts'
+import { withCommands, withSettings } from './shell-word.ts'
 
 test('a suggested command has the settings of the shell that lead to its server', () => {
   const copy = { SVC_DATA_DIR: '/srv/the copy', SVC_MASTER_KEY_FILE: '/srv/key', SVC_PORT: '8421' }
@@ -22,4 +22,13 @@ test('a suggested command of another kind stays as it is', () => {
   for (const command of ['svc self-host env ls', 'svc self-host servers', 'svc sessions ls'])
     expect(withSettings(command, copy)).toBe(command)
   expect(withSettings('svc self-host start', { SVC_PORT: '8421' })).toBe('svc self-host start')
+})
+
+test('the commands in a text of the server get the settings of the shell', () => {
+  const next = (command: string) => withSettings(command, { SVC_DATA_DIR: '/srv/copy' })
+  expect(
+    withCommands('Go on there: svc self-host backup /b --claim. Then: svc self-host env ls (svc self-host stop)', next),
+  ).toBe(
+    'Go on there: SVC_DATA_DIR=/srv/copy svc self-host backup /b --claim. Then: svc self-host env ls (svc self-host stop)',
+  )
 })

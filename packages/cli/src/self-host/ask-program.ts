@@ -1,5 +1,7 @@
 /** Runs commands of the server's own program with the settings of this machine's server. */
+import { withCommands } from '../arguments/shell-word.ts'
 import type { Context } from '../context.ts'
+import { Refusal } from '../errors.ts'
 import { insteadOfSettings } from './invalid-settings.ts'
 import { serverEnvironment } from './environment.ts'
 import { requireServerProgram } from './require-server.ts'
@@ -16,6 +18,11 @@ export async function askServerProgram<T>(
   try {
     return await runServerProgram<T>(flag, { ...asked, env: given })
   } catch (error) {
-    throw await insteadOfSettings(ctx, error, given)
+    throw await insteadOfSettings(ctx, ofThisShell(ctx, error), given)
   }
+}
+
+function ofThisShell({ next }: Context, error: unknown): unknown {
+  if (error instanceof Refusal) error.message = withCommands(error.message, next)
+  return error
 }

@@ -10,6 +10,7 @@ import type { Deps } from '../deps.ts'
 import type { BackupProgress } from './back-up.ts'
 import { handledElsewhere } from '../deadline.ts'
 import { readFolderId } from '../startup/folder-lock.ts'
+import { withShellSettings } from '../startup/shell-command.ts'
 import { listBackups, readHeader } from './catalog.ts'
 import { lackingIn, type Newest, newestAmong } from './complete.ts'
 import { forgetFailure, recordFailure, rememberBackup } from './known-places.ts'
@@ -84,8 +85,10 @@ export class ScheduledBackups {
       if (signal.aborted) throw error
       this.#notBefore = at + Math.min(retryMs, backups.everyMs)
       this.#hasFailed = true
-      await recordFailure(config, { failed_at: now().toISOString(), reason: (error as Error).message })
-      throw error
+      const { message } = error as Error
+      await recordFailure(config, { failed_at: now().toISOString(), reason: message })
+      const inLog = withShellSettings(config, message)
+      throw inLog === message ? error : new Error(inLog)
     }
   }
 

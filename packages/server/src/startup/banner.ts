@@ -6,7 +6,7 @@ import { dirname } from 'node:path'
 import { ensureOwner } from '../accounts/first-start.ts'
 import { makeOwnerLink } from '../accounts/sign-in/owner-link.ts'
 import { hasDashboardSessions } from '../auth/dashboard-session.ts'
-import { type Config, defaultDataDir, defaultMasterKeyFile } from '../config.ts'
+import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { defaultModel, modelCatalog } from '../model-catalog/catalog.ts'
 import { modelPagePath } from '../model-catalog/require-model.ts'
@@ -15,6 +15,7 @@ import { fleetWarnings } from '../fleet/facts.ts'
 import { missingNeeds } from '../doctor/examine-needs.ts'
 import { findLostRepositories } from '../doctor/lost-repositories.ts'
 import { driverAdvice, missingDrivers } from './choose-driver.ts'
+import { quoted, shellSettings } from './shell-command.ts'
 import { mintToken } from '../tokens/mint.ts'
 
 export interface StartupHooks {
@@ -112,16 +113,9 @@ function whatStops({ sandboxes, config }: Deps, command: string): string[] {
 
 /** With the settings that find this server, also once it is stopped. The shell that started it has the URL, which holds a password. */
 function selfHostCommand(config: Config, command: string, words: string, more = ''): string {
-  const { databaseUrl, dataDir, masterKeyFile } = config
-  const settings = [
-    ...(dataDir === defaultDataDir() ? [] : [`SVC_DATA_DIR=${quoted(dataDir)} `]),
-    ...(masterKeyFile === defaultMasterKeyFile() ? [] : [`SVC_MASTER_KEY_FILE=${quoted(masterKeyFile)} `]),
-    ...(databaseUrl === null ? [] : [`${databaseUrlOfShell} `]),
-  ]
-  return `${settings.join('')}${more}${command} self-host ${words}`
+  const url = config.databaseUrl === null ? '' : `${databaseUrlOfShell} `
+  return `${shellSettings(config)}${url}${more}${command} self-host ${words}`
 }
-
-const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 
 /** Once the server is stopped, the command works on its projects itself, which one of several servers does by its name. */
 function endCommand(config: Config, command: string): string {

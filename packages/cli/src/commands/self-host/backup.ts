@@ -415,10 +415,10 @@ export const resume = command({
     out.line(green('✓ '), 'Resumed: everything acts again')
     out.warn('If its original still runs, stop it now: both act, and only one of them should.')
     const { SVC_BACKUP_DIR: place, SVC_BACKUP_KEY_FILE: key } = await serverEnvironment(ctx)
-    if (place)
-      out.note(
-        `If ${place} has the backups of its original, go on there: svc self-host backup ${quote(placeOf(place))}${key ? ` --encrypt ${quote(key)}` : ''} --claim`,
-      )
+    if (place) {
+      const claim = `svc self-host backup ${quote(placeOf(place))}${key ? ` --encrypt ${quote(key)}` : ''} --claim`
+      out.note(`If ${place} has the backups of its original, go on there: ${ctx.next(claim)}`)
+    }
     const start = withSettings('svc self-host start', await withItsPort(ctx))
     out.note(`To make it the host selfhost of this client: ${start}`)
     await noteFolderOfShell(ctx, { isCopy: false })

@@ -8,6 +8,7 @@ import {
   driversAlone,
 } from '@svc/contract/daemon/owner-socket'
 import { command } from '../../arguments/command.ts'
+import { withCommands } from '../../arguments/shell-word.ts'
 import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
 import { askExamination, askMasterKey, askOwnerLink, askSilent } from '../../self-host/ask-owner-link.ts'
@@ -286,8 +287,7 @@ function failedIn({ driver, drivers, groups }: DoctorReport): string[] {
 
 function showFinding({ out, next }: Context, { name, state, says, mend }: DoctorFinding): void {
   out.line('  ', marks[state], `${name}: ${says}`)
-  // A command after a colon is for this server, which may be a copy beside its original.
-  if (mend !== null) out.line('      ', dim(mend.replaceAll(/(?<=: )svc self-host [\w-]+/g, next)))
+  if (mend !== null) out.line('      ', dim(withCommands(mend, next)))
 }
 
 /** A thousand projects take a second; starting the database first takes longer. */
