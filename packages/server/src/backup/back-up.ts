@@ -37,7 +37,8 @@ import {
 } from './catalog.ts'
 import { type Keep, keepRule, parseKeep } from './duration.ts'
 import { type BackupKey, readOrMakeKey } from './key-file.ts'
-import { knownBackup, rememberBackup } from './known-places.ts'
+import { knownBackup, rememberBackup, rememberKey } from './known-places.ts'
+import { refuseLostKey } from './lost-key.ts'
 import { backupFormat, type Manifest, newBackupId, type StoredTable } from './manifest.ts'
 import { leadsInto } from './leads-into.ts'
 import { leaveDataRoom } from './place/leave-room.ts'
@@ -107,6 +108,7 @@ async function backUpFrom(source: Source, input: BackupInput, onPhase: OnProgres
   const requireRoom = await leaveDataRoom(place, source.config)
   if (place.isOneFile) await requireNewFile(place, keep)
   const keyFile = await keyFileFor(place, input, source.config)
+  if (keyFile !== null) await refuseLostKey(source.config, keyFile)
   const key = keyFile === null ? null : await readOrMakeKey(keyFile)
   const wanted = {
     ...{ installation_id: await installationOf(client), recipient: key?.recipient ?? null },
@@ -133,6 +135,8 @@ async function backUpFrom(source: Source, input: BackupInput, onPhase: OnProgres
     if (place.isOneFile) await saveKey()
     await place.complete?.()
     if (!place.isOneFile) await rememberBackup(source.config, place.address, manifest.backup_id)
+    if (keyFile !== null && key !== null)
+      await rememberKey(source.config, keyFile, { recipient: key.recipient, place: place.address })
     const at = { made: manifest.backup_id, now: new Date(), whyUnsure: () => whyUnsure(source.db) }
     const old = keep === null ? { removed: [], problem: null } : await removeOldBackups(place, keep, at)
     await to.lock.requireHeld()

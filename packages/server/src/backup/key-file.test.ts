@@ -72,3 +72,30 @@ test('a backup without a key file is encrypted for that of the schedule, except 
   await backUp(app.deps.config, { place: join(folder, 'earlier'), keyFile: null, keep: null }, () => {})
   expect(await to('earlier')).toMatchObject({ encrypted: false, key_file: null, backups: 2 })
 }, 120_000)
+
+test('refuses to make a new key in the file of a lost one, and makes one in another file', async () => {
+  await backUpTo('before', 'lost.key')
+  const key = await readFile(join(folder, 'lost.key'), 'utf8')
+  await rm(join(folder, 'lost.key'))
+  for (const place of ['after', 'after.tar', 'before'])
+    await expect(backUpTo(place, 'lost.key')).rejects.toThrow(
+      `The key file ${join(folder, 'lost.key')} is gone, and the backups in ${join(folder, 'before')} are encrypted for its key`,
+    )
+  expect((await namesIn()).filter((name) => name.startsWith('after') || name.includes('lost'))).toEqual([])
+  expect(await backUpTo('after', 'anew.key')).toMatchObject({ encrypted: true, made_key: true })
+  await writeFile(join(folder, 'lost.key'), key)
+  expect(await backUpTo('before', 'lost.key')).toMatchObject({ backups: 2, made_key: false })
+}, 120_000)
+
+test('the lost key of scheduled backups is known from their place, where an earlier program made them', async () => {
+  const keyFile = join(folder, 'of-earlier.key')
+  const backups = { place: join(folder, 'of-earlier'), everyMs: 60_000, keep: null, keyFile }
+  const to = (place: string) =>
+    backUp({ ...app.deps.config, backups }, { place: join(folder, place), keyFile: null, keep: null }, () => {})
+  await to('of-earlier')
+  await rm(keyFile)
+  await rm(join(app.deps.config.dataDir, 'backup-keys.json'))
+  await expect(to('by-hand-later')).rejects.toThrow(
+    `The key file ${keyFile} is gone, and the backups in ${backups.place}`,
+  )
+}, 120_000)

@@ -1,6 +1,7 @@
 /**
- * What a data folder knows of its backups: the newest one of each place, and why the last scheduled one failed. A place
- * that had backups and has none is a disk that is not mounted, or a loss, and no place for a first backup.
+ * What a data folder knows of its backups: the newest one of each place, the key of each key file, and why the last
+ * scheduled one failed. A place that had backups and has none is a disk that is not mounted, or a loss, and no place for a
+ * first backup. A key file that is gone is to be restored, and no place for a new key.
  */
 import { existsSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
@@ -12,10 +13,15 @@ import { writeFileWhole } from './place/write-file.ts'
 type DataFolder = { dataDir: string }
 
 const knownPlaces = z.record(z.string(), z.string())
+const knownKey = z.object({ recipient: z.string(), place: z.string() })
+/** The key that backups were encrypted for, and the place of the last one. */
+export type KnownKey = z.infer<typeof knownKey>
+const knownKeys = z.record(z.string(), knownKey)
 const failure = z.object({ failed_at: z.string(), reason: z.string() })
 export type BackupFailure = z.infer<typeof failure>
 
 const placesOf = ({ dataDir }: DataFolder) => join(dataDir, 'backup-places.json')
+const keysOf = ({ dataDir }: DataFolder) => join(dataDir, 'backup-keys.json')
 const failureOf = ({ dataDir }: DataFolder) => join(dataDir, 'backup-failure.json')
 
 /** The newest backup that this data folder knows in the place. Null: it knows none. */
@@ -28,6 +34,19 @@ export async function rememberBackup(folder: DataFolder, address: string, backup
   if (places[address] === backupId) return
   const text = `${JSON.stringify({ ...places, [address]: backupId }, null, 1)}\n`
   await writeFileWhole(placesOf(folder), text).catch(isNoReasonToFail)
+}
+
+/** Null: it knows of no backup that was encrypted with the file. */
+export async function keyOfFile(folder: DataFolder, keyFile: string): Promise<KnownKey | null> {
+  return (await readKeys(folder))[keyFile] ?? null
+}
+
+export async function rememberKey(folder: DataFolder, keyFile: string, key: KnownKey): Promise<void> {
+  const keys = await readKeys(folder)
+  const known = keys[keyFile]
+  if (known?.recipient === key.recipient && known.place === key.place) return
+  const text = `${JSON.stringify({ ...keys, [keyFile]: key }, null, 1)}\n`
+  await writeFileWhole(keysOf(folder), text).catch(isNoReasonToFail)
 }
 
 /** Null: the last scheduled backup did not fail. */
@@ -47,6 +66,10 @@ export async function forgetFailure(folder: DataFolder): Promise<void> {
 
 async function readPlaces(folder: DataFolder): Promise<Record<string, string>> {
   return parsed(knownPlaces, await textOf(placesOf(folder))) ?? {}
+}
+
+async function readKeys(folder: DataFolder): Promise<Record<string, KnownKey>> {
+  return parsed(knownKeys, await textOf(keysOf(folder))) ?? {}
 }
 
 async function textOf(path: string): Promise<string | null> {

@@ -2,10 +2,9 @@
 import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { type Finding, good, missing, weak } from '@svc/sandbox'
-import { readHeader } from '../backup/catalog.ts'
 import { readKeyFile } from '../backup/key-file.ts'
+import { lostKey, recipientOfSchedule } from '../backup/lost-key.ts'
 import { sharesDisk } from '../backup/place/leave-room.ts'
-import { openPlace } from '../backup/place/open.ts'
 import type { Config } from '../config.ts'
 import { withDeadline } from '../deadline.ts'
 
@@ -46,7 +45,7 @@ export async function examineBackupKey(config: BackupConfig): Promise<Finding | 
       key.message,
       `Restore it from its copy, readable by the server's user (chmod 600 ${keyFile}).`,
     )
-  const recipient = await recipientOf(config)
+  const recipient = await recipientOfSchedule(config)
   if (recipient !== null && recipient !== key.recipient)
     return missing(
       keyName,
@@ -60,29 +59,18 @@ export async function examineBackupKey(config: BackupConfig): Promise<Finding | 
 }
 
 async function missingBackupKey(config: BackupConfig): Promise<Finding | null> {
-  const { place, keyFile } = config.backups ?? { place: '', keyFile: null }
+  const { keyFile } = config.backups ?? { keyFile: null }
   if (keyFile === null || existsSync(keyFile)) return null
-  if ((await recipientOf(config)) !== null)
+  const lost = await lostKey(config, keyFile)
+  if (lost !== null)
     return missing(
       keyName,
-      `there is none at ${keyFile}, so nothing here opens the backups in ${place}, and the next one fails`,
-      'Restore it from its copy. If there is none, these backups are lost: set SVC_BACKUP_DIR to another place.',
+      `there is none at ${keyFile}, so nothing here opens the backups in ${lost.place}, and the next one fails`,
+      'Restore it from its copy. If there is none, these backups are lost: set SVC_BACKUP_KEY_FILE to another file, and SVC_BACKUP_DIR to another place.',
     )
   return weak(
     keyName,
     `there is none at ${keyFile}, so the first backup makes it`,
     'This key opens the backups: once it is made, keep a copy of it elsewhere.',
   )
-}
-
-/** Null: there is no encrypted backup, or the place cannot be read. */
-async function recipientOf(config: BackupConfig): Promise<string | null> {
-  if (config.backups === null) return null
-  const place = openPlace(config.backups.place, config, { isHasty: true })
-  return (await place.then(readHeader).catch(saidOfBackups))?.recipient ?? null
-}
-
-/** The finding about backups says why the place cannot be read. */
-function saidOfBackups(): null {
-  return null
 }

@@ -4,6 +4,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readOrMakeKey } from '../backup/key-file.ts'
+import { rememberKey } from '../backup/known-places.ts'
 import { parseConfig } from '../config.ts'
 import { examineBackupKey } from './examine-backup-place.ts'
 import { examineBackups } from './examine-data.ts'
@@ -127,5 +128,16 @@ test('says what becomes of the key of the backups, also at the start', async () 
   expect(await examineBackupKey(config)).toMatchObject({
     state: 'missing',
     says: expect.stringContaining(`is not the key of the backups in ${place} (${recipient})`),
+  })
+})
+
+test('a lost key stays lost for the doctor once the backups go to another place', async () => {
+  const [key, first, next] = ['moved.key', 'first', 'next'].map((name) => join(dir, name)) as [string, string, string]
+  const config = parseConfig({ SVC_BACKUP_DIR: next, SVC_DATA_DIR: join(dir, 'moved'), SVC_BACKUP_KEY_FILE: key })
+  await rememberKey(config, key, { recipient: 'age1first', place: first })
+  expect(await examineBackupKey(config)).toMatchObject({
+    state: 'missing',
+    says: `there is none at ${key}, so nothing here opens the backups in ${first}, and the next one fails`,
+    mend: expect.stringContaining('SVC_BACKUP_KEY_FILE to another file'),
   })
 })
