@@ -64,6 +64,27 @@ test('a server backs itself up, encrypted, and the doctor and the metrics show w
   expect(other.stderr).toContain('SVC_BACKUP_KEEP:')
 })
 
+test('a backup by another user, without the settings of the server, is encrypted for the key of the running server', async () => {
+  const {
+    SVC_BACKUP_DIR: _,
+    SVC_BACKUP_EVERY: __,
+    SVC_BACKUP_KEEP: ___,
+    SVC_BACKUP_KEY_FILE: key,
+    ...rest
+  } = server.env
+  const env: Record<string, string> = { ...rest, HOME: dir }
+  delete env.SVC_MASTER_KEY_FILE
+  const backUp = async (place: string, more: Record<string, string> = {}) => {
+    const args = ['self-host', 'backup', join(dir, place), '--json']
+    const { stdout } = await run([program, ...args], { env: { ...env, ...more }, cwd: server.dir })
+    return JSON.parse(stdout) as object
+  }
+  expect(await backUp('by-root')).toMatchObject({ encrypted: true, key_file: key })
+  expect(await backUp('plain', { SVC_BACKUP_KEY_FILE: '' })).toMatchObject({ encrypted: false, key_file: null })
+  const again = await run([program, 'self-host', 'backup', join(dir, 'plain')], { env, cwd: server.dir })
+  expect(again.stderr).toContain('This backup is not encrypted, although SVC_BACKUP_KEY_FILE is set')
+})
+
 test('the process of a backup ends with its server, also when that is killed', async () => {
   const input = `${JSON.stringify({ place: join(dir, 'cut'), keyFile: null, keep: null })}\n`
   const begin = () =>

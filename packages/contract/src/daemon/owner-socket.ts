@@ -48,6 +48,8 @@ export interface ServerInfo {
   joins?: string | null
   /** The server uses this file, whatever the settings of a command of another user say. */
   master_key_file?: string
+  /** The same of the key of its backups. Null: they are plain, or it makes none. */
+  backup_key_file?: string | null
   /** The machine lacks these for work, such as git or free space. */
   lacks?: DoctorFinding[]
   /** Its own port, for a client on its machine. Null where a client cannot use it. */

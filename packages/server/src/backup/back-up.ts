@@ -55,6 +55,8 @@ export interface BackupInput {
   place: string
   /** Null: that of SVC_BACKUP_KEY_FILE. */
   keyFile: string | null
+  /** The key file of the running server, whose settings the caller may not have. Counts where `keyFile` and the settings name none. */
+  serverKeyFile?: string | null
   /** As for SVC_BACKUP_KEEP. */
   keep: string | null
   /** Use the place although its earlier backups are gone, or another data folder of the installation made them. */
@@ -173,10 +175,15 @@ async function masterKeyProblem({ config, db }: Source): Promise<string | null> 
 }
 
 /** The key of the schedule unless another is given. A place with plain backups keeps them plain. */
-async function keyFileFor(place: Place, { keyFile }: BackupInput, { backups }: Config): Promise<string | null> {
-  if (keyFile !== null || backups === null || backups.keyFile === null) return keyFile
+async function keyFileFor(
+  place: Place,
+  { keyFile, serverKeyFile = null }: BackupInput,
+  { backups }: Config,
+): Promise<string | null> {
+  const usual = backups?.keyFile ?? serverKeyFile
+  if (keyFile !== null || usual === null) return keyFile
   const found = await readHeader(place)
-  return found !== null && found.recipient === null ? null : backups.keyFile
+  return found !== null && found.recipient === null ? null : usual
 }
 
 const repeatMs = 30_000

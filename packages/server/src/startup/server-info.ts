@@ -49,12 +49,13 @@ async function databaseState({ db, log }: InfoDeps): Promise<Pick<DatabaseInfo, 
 
 /** Without its database the server can still be found and stopped. */
 async function serverInfo(deps: InfoDeps, database: DatabaseInfo): Promise<ServerInfo> {
-  const { publicUrl, dataDir, masterKeyFile } = deps.config
+  const { publicUrl, dataDir, masterKeyFile, backups } = deps.config
   const held = deps.hold.held === null ? null : { backup_created_at: deps.hold.held.backup_created_at }
   const info = {
     ...{ pid: process.pid, url: publicUrl, data_dir: dataDir, version, program: process.execPath, held },
     ...{ own_url: ownUrl(deps.config), tables_version: knownVersion },
     master_key_file: masterKeyFile,
+    backup_key_file: backups?.keyFile ?? null,
     database,
   }
   if (database.problem !== null) return info

@@ -28,6 +28,7 @@ import { dataDirOf, noteFolderOfShell, serverEnvironment } from '../../self-host
 import { refuseEmptyUrl } from '../../self-host/empty-database-url.ts'
 import { freePortFrom } from '../../self-host/free-port.ts'
 import { selfHostFile } from '../../self-host/self-host-file.ts'
+import { backupKeyOfServer } from '../../self-host/server-key-file.ts'
 import { readSettings } from '../../self-host/settings.ts'
 import { confirm } from '../../terminal/ask.ts'
 import { bold, dim, green, red, yellow } from '../../terminal/output.ts'
@@ -49,7 +50,7 @@ export const backup = command({
       kind: 'text',
       value: 'key-file',
       summary:
-        'Encrypt it for this age key (default: that of SVC_BACKUP_KEY_FILE). The file is made if it is missing; a file with only the age1… recipient works',
+        'Encrypt it for this age key (default: that of SVC_BACKUP_KEY_FILE, here or of the running server). The file is made if it is missing; a file with only the age1… recipient works',
       names: 'file',
     },
     keep: {
@@ -76,9 +77,12 @@ export const backup = command({
       throw new UsageError(
         `--keep is a count of backups such as 30, or an age of at least a day such as 14d or 8w, not ${flags.keep}`,
       )
+    const env = await serverEnvironment(ctx)
+    const serverKeyFile = await backupKeyOfServer(env)
     const input = {
       place: placeOf(args.place),
       keyFile: flags.encrypt === undefined ? null : resolve(flags.encrypt),
+      serverKeyFile,
       keep: flags.keep ?? null,
       claim: flags.claim,
     }
@@ -102,7 +106,7 @@ export const backup = command({
       ])
       if (done.made_key)
         out.warn(`${done.key_file} opens these backups. Keep a copy of it apart from them: without it they are lost.`)
-      if (!done.encrypted && (await serverEnvironment(ctx)).SVC_BACKUP_KEY_FILE)
+      if (!done.encrypted && (serverKeyFile ?? env.SVC_BACKUP_KEY_FILE))
         out.warn(
           `This backup is not encrypted, although SVC_BACKUP_KEY_FILE is set: ${done.place} has plain backups. Choose another place for encrypted ones.`,
         )
