@@ -17,7 +17,8 @@ const knownKey = z.object({ recipient: z.string(), place: z.string() })
 /** The key that backups were encrypted for, and the place of the last one. */
 export type KnownKey = z.infer<typeof knownKey>
 const knownKeys = z.record(z.string(), knownKey)
-const failure = z.object({ failed_at: z.string(), reason: z.string() })
+/** Earlier versions noted no place. */
+const failure = z.object({ failed_at: z.string(), place: z.string().optional(), reason: z.string() })
 export type BackupFailure = z.infer<typeof failure>
 
 const placesOf = ({ dataDir }: DataFolder) => join(dataDir, 'backup-places.json')
@@ -49,14 +50,18 @@ export async function rememberKey(folder: DataFolder, keyFile: string, key: Know
   await writeFileWhole(keysOf(folder), text).catch(isNoReasonToFail)
 }
 
-/** Null: the last scheduled backup did not fail. */
-export async function readFailure(folder: DataFolder): Promise<BackupFailure | null> {
-  return parsed(failure, await textOf(failureOf(folder)))
+/** Null: the last scheduled backup into the place did not fail. */
+export async function readFailure(folder: DataFolder, place: string): Promise<BackupFailure | null> {
+  const found = parsed(failure, await textOf(failureOf(folder)))
+  return found === null || (found.place ?? place) !== place ? null : found
 }
 
 /** Since when it fails for this reason. */
-export async function recordFailure(folder: DataFolder, found: BackupFailure): Promise<void> {
-  if ((await readFailure(folder))?.reason === found.reason) return
+export async function recordFailure(
+  folder: DataFolder,
+  found: BackupFailure & Required<Pick<BackupFailure, 'place'>>,
+): Promise<void> {
+  if ((await readFailure(folder, found.place))?.reason === found.reason) return
   await writeFileWhole(failureOf(folder), `${JSON.stringify(found)}\n`).catch(isNoReasonToFail)
 }
 

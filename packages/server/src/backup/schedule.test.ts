@@ -45,12 +45,12 @@ test('a backup that makes no progress is ended, says where it stood, and the nex
   await expect(backups.run(signal)).rejects.toThrow(
     /^The backup failed: it made no progress for \d+ minutes at "\w+" \(database\), and was ended\./,
   )
-  expect((await readFailure(config))?.reason).toContain('made no progress')
+  expect((await readFailure(config, config.backups.place))?.reason).toContain('made no progress')
 
   delete process.env['SVC_FAILPOINTS']
   laterMs = 3_600_000
   await backups.run(signal)
-  expect(await readFailure(config)).toBeNull()
+  expect(await readFailure(config, config.backups.place)).toBeNull()
   expect(await listBackups(await openPlace(config.backups.place, config))).toHaveLength(1)
 })
 

@@ -86,7 +86,7 @@ export class ScheduledBackups {
       this.#notBefore = at + Math.min(retryMs, backups.everyMs)
       this.#hasFailed = true
       const { message } = error as Error
-      await recordFailure(config, { failed_at: now().toISOString(), reason: message })
+      await recordFailure(config, { failed_at: now().toISOString(), place: backups.place, reason: message })
       const inLog = withShellSettings(config, message)
       throw inLog === message ? error : new Error(inLog)
     }

@@ -4,7 +4,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readOrMakeKey } from '../backup/key-file.ts'
-import { rememberKey } from '../backup/known-places.ts'
+import { recordFailure, rememberKey } from '../backup/known-places.ts'
 import { parseConfig } from '../config.ts'
 import { examineBackupKey } from './examine-backup-place.ts'
 import { examineBackups } from './examine-data.ts'
@@ -140,4 +140,17 @@ test('a lost key stays lost for the doctor once the backups go to another place'
     says: `there is none at ${key}, so nothing here opens the backups in ${first}, and the next one fails`,
     mend: expect.stringContaining('SVC_BACKUP_KEY_FILE to another file'),
   })
+})
+
+test('the failure of a former place is none of the next place, which may have a backup already', async () => {
+  const env = { SVC_DATA_DIR: join(dir, 'failed') }
+  const reason = 'The backup failed: no disk'
+  const failedIn = (place: string) =>
+    recordFailure({ dataDir: env.SVC_DATA_DIR }, { failed_at: '2026-11-27T11:55:00Z', place: join(dir, place), reason })
+  const made = { '20261127T115000Z-00000001': [] }
+  await failedIn('former')
+  expect((await examine('begun', made, env)).says).not.toContain('failed')
+  expect((await examine('empty', {}, env)).mend).toContain('Read the log for "back up", or run: svc self-host backup')
+  await failedIn('begun')
+  expect(await examine('begun', made, env)).toMatchObject({ state: 'missing', mend: reason })
 })

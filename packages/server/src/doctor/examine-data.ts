@@ -46,7 +46,7 @@ async function examineSchedule(config: Config, now: Date, db: DbOrTransaction | 
     return { name, state: 'missing', says: `${backups.place} cannot be read`, mend: newest.message }
   const encrypt = backups.keyFile === null ? '' : ` --encrypt ${quote(backups.keyFile)}`
   const mend = `Read the log for "back up", or run: svc self-host backup ${quote(backups.place)}${encrypt}`
-  const failed = await failureSince(config, newest)
+  const failed = await failureSince(config, backups.place, newest)
   if (newest === null) return withoutBackup(config, backups.place, { failed, mend })
   const age = ageOf(newest.backup_id, now)
   const isLate = newest.complete === null || now.getTime() - timeOf(newest.complete) > backups.everyMs * lateFactor
@@ -84,8 +84,8 @@ async function withoutBackup(
 }
 
 /** One that was made since, by whatever program, mends it. */
-async function failureSince(config: Config, newest: Newest | null): Promise<BackupFailure | null> {
-  const failed = await readFailure(config)
+async function failureSince(config: Config, place: string, newest: Newest | null): Promise<BackupFailure | null> {
+  const failed = await readFailure(config, place)
   if (failed === null || newest === null) return failed
   return timeOf(newest.backup_id) > Date.parse(failed.failed_at) ? null : failed
 }
