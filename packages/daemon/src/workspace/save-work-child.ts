@@ -74,7 +74,8 @@ export function createWorkSaver(options: {
   const { paths, identity } = options
   const serially = oneAtATime()
 
-  async function save(request: SaveWorkRequest, res: ServerResponse): Promise<void> {
+  async function save(request: SaveWorkRequest, res: ServerResponse, caller: Caller): Promise<void> {
+    if (caller.hasLeft) return
     const order: WorkOrder = {
       request,
       workspace: paths.workspace,
@@ -87,21 +88,30 @@ export function createWorkSaver(options: {
       stdin: new Blob([JSON.stringify(order)]),
       stdout: 'pipe',
       stderr: 'pipe',
-      timeout: saveMs,
-      killSignal: 'SIGKILL',
       detached: true,
     })
     // With the git that it runs.
-    res.on('close', () => killGroup(child.pid))
+    const kill = () => killGroup(child.pid)
+    caller.onLeave(kill)
     const stderr = new Response(child.stderr).text()
     let begun = false
-    for await (const chunk of child.stdout) {
-      if (!begun) res.writeHead(200, { 'content-type': 'application/octet-stream', 'cache-control': 'no-store' })
-      begun = true
-      if (!res.write(chunk)) await new Promise<void>((resolve) => res.once('drain', resolve).once('close', resolve))
+    const timer = setTimeout(() => {
+      kill()
+      // A caller that has stopped reading would otherwise keep every later save waiting.
+      if (begun) res.destroy()
+    }, saveMs)
+    try {
+      for await (const chunk of child.stdout) {
+        if (!begun) res.writeHead(200, { 'content-type': 'application/octet-stream', 'cache-control': 'no-store' })
+        begun = true
+        await caller.write(chunk)
+      }
+      await child.exited
+    } finally {
+      clearTimeout(timer)
+      kill()
     }
     const code = await child.exited
-    killGroup(child.pid)
     const reason = lastLines(await stderr)
     if (code === 0) res.end()
     // Part of the pack is already sent; only a cut connection shows that it is incomplete.
@@ -111,7 +121,36 @@ export function createWorkSaver(options: {
 
   return async (body, res) => {
     const request = readRequest(body)
-    await serially(() => save(request, res))
+    const caller = callerOf(res)
+    await serially(() => save(request, res, caller))
+  }
+}
+
+type Caller = ReturnType<typeof callerOf>
+
+/** The caller may leave before its turn. A closed response emits neither `drain` nor `close` again, so this remembers it. */
+function callerOf(res: ServerResponse) {
+  let hasLeft = res.destroyed
+  let resume = () => {}
+  let leave = () => {}
+  res.on('drain', () => resume())
+  res.once('close', () => {
+    hasLeft = true
+    leave()
+    resume()
+  })
+  return {
+    get hasLeft(): boolean {
+      return hasLeft
+    },
+    onLeave(act: () => void): void {
+      leave = act
+    },
+    /** Resolves when the caller takes more, or has left. */
+    async write(chunk: Uint8Array): Promise<void> {
+      if (hasLeft || res.write(chunk) || hasLeft) return
+      await new Promise<void>((resolve) => (resume = resolve))
+    },
   }
 }
 

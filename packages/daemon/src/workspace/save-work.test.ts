@@ -15,6 +15,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { randomBytes } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -43,6 +44,7 @@ interface World {
   path(...parts: string[]): string
   write(name: string, content: string | Uint8Array): void
   save(more?: object): Promise<SavedWork & { pack: boolean; bytes: number }>
+  request(more?: object, signal?: AbortSignal): Promise<Response>
   /** The saved commit in a folder of its own, as the files lie there. */
   unpack(commit: string): string
 }
@@ -77,21 +79,23 @@ async function makeWorld(
   git(work, ['push', '--quiet', store, 'session-1'])
   const pushed = git(work, ['rev-parse', 'HEAD'])
   const have: string[] = []
+  const limits = { file_bytes_max: 1 << 20, bytes_max: 4 << 20 }
+  const request = (more: object = {}, signal?: AbortSignal) =>
+    fetch(`http://127.0.0.1:${daemon.port}/svc/wip`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${testToken}` },
+      body: JSON.stringify({ pushed: [pushed], have, message: 'work', ...limits, ...more }),
+      ...(signal === undefined ? {} : { signal }),
+    })
   return {
     work,
     store,
     pushed,
     path,
     write,
+    request,
     async save(more = {}) {
-      const reply = await fetch(`http://127.0.0.1:${daemon.port}/svc/wip`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${testToken}` },
-        body: JSON.stringify({
-          ...{ pushed: [pushed], have, message: 'work', file_bytes_max: 1 << 20, bytes_max: 4 << 20 },
-          ...more,
-        }),
-      })
+      const reply = await request(more)
       const bytes = new Uint8Array(await reply.arrayBuffer())
       if (reply.status !== 200) throw new Error(`${reply.status} ${new TextDecoder().decode(bytes)}`)
       const end = bytes.indexOf(10)
@@ -316,6 +320,35 @@ describe('saving unfinished work', () => {
     const found = listing(world.unpack((await world.save()).commit!))
     expect(found).toMatchObject({ 'new.txt': '- m\n' })
     expect(found).not.toHaveProperty('built.out')
+  })
+})
+
+/** More than the buffers of the connection hold, so that the daemon waits for its caller to read. */
+const large = { file_bytes_max: 64 << 20, bytes_max: 64 << 20 }
+
+describe('a caller that gives up', () => {
+  test('in the middle of the pack leaves the next save free', async () => {
+    const world = await makeWorld()
+    world.write('big.bin', randomBytes(16 << 20))
+    const caller = new AbortController()
+    expect((await world.request(large, caller.signal)).status).toBe(200)
+    caller.abort()
+    expect((await world.save(large)).files).toBe(1)
+  })
+
+  test('while it waits for an earlier save leaves the next save free', async () => {
+    const world = await makeWorld()
+    world.write('big.bin', randomBytes(16 << 20))
+    const [first, waiting] = [new AbortController(), new AbortController()]
+    expect((await world.request(large, first.signal)).status).toBe(200)
+    const late = world.request(large, waiting.signal).catch((error: Error) => error.name)
+    // An answer to a later request: the daemon has the one that waits.
+    expect((await world.request({ have: 'invalid' })).status).toBe(400)
+    waiting.abort()
+    expect(await late).toBe('AbortError')
+    expect((await world.request({ have: 'invalid' })).status).toBe(400)
+    first.abort()
+    expect((await world.save(large)).files).toBe(1)
   })
 })
 
