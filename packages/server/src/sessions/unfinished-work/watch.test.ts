@@ -23,18 +23,23 @@ const nothingUnfinished = {
 }
 
 interface Answers {
-  wip: () => typeof nothingUnfinished | Promise<typeof nothingUnfinished>
+  wip: () => typeof nothingUnfinished | Response | Promise<typeof nothingUnfinished>
   asleepMs: () => number | null
 }
 
 /** The watch of a running session, whose daemon gives these answers. */
-async function watched({ wip, asleepMs }: Answers) {
+async function watched({ wip, asleepMs }: Answers, saveWorkEveryMs = 5) {
   const { session_id: sessionId } = await app.running()
   const socket = join(dir, `${sessionId.slice(0, 8)}.sock`)
   const sandbox = Bun.serve({
     unix: socket,
+    // The type has it only for ports.
+    ...({ idleTimeout: 0 } as object),
     async fetch(request) {
-      if (new URL(request.url).pathname === '/svc/wip') return new Response(`${JSON.stringify(await wip())}\n`)
+      if (new URL(request.url).pathname === '/svc/wip') {
+        const answer = await wip()
+        return answer instanceof Response ? answer : new Response(`${JSON.stringify(answer)}\n`)
+      }
       return Response.json({
         ...{ daemon: 'ok', status: 'ready', runtime: 'ready', repository: '', branch: '', commit: null, generation: 1 },
         ...{ uptime_ms: 1, boot: [], runtime_session_id: null, error: null, runtime_starts: 1 },
@@ -42,7 +47,7 @@ async function watched({ wip, asleepMs }: Answers) {
       })
     },
   })
-  const config = { ...app.deps.config, saveWorkEveryMs: 5 }
+  const config = { ...app.deps.config, saveWorkEveryMs }
   const daemon = { socket, sandboxKey: 'key', sessionId, generation: 1 }
   const watch = new WipWatch({ ...app.deps, config }, daemon, { spaceChanged() {}, sleepSeen() {} })
   return { watch, sessionId, [Symbol.asyncDispose]: () => sandbox.stop(true) }
@@ -109,3 +114,62 @@ test('a server that ends waits a moment for a last save, also where one was wait
   await ending
   expect(await unsavedOf(daemon.sessionId)).toContain('may not be saved. It took longer than a stop may wait.')
 }, 120_000)
+
+/** The reply of a daemon that waits for a reader of its pack. */
+function unreadReply(head: object) {
+  const left = Promise.withResolvers<void>()
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(Buffer.from(`${JSON.stringify(head)}\n`))
+      controller.enqueue(new Uint8Array(4 * 1024 * 1024))
+    },
+    cancel: () => left.resolve(),
+  })
+  return { reply: new Response(body), left: left.promise }
+}
+
+const unsaved = { ...nothingUnfinished, state: 'saved', commit: '1'.repeat(40), files: 1, pack: true }
+
+test.each([
+  ['finds no space for it', unsaved, 'no-space'],
+  ['does not understand it', { ...unsaved, files: 'many' }, 'failed'],
+] as const)(
+  'ends the reply of a daemon when the server %s',
+  async (_, head, kind) => {
+    const { reply, left } = unreadReply(head)
+    const answers = [reply]
+    const wip = () => answers.pop() ?? nothingUnfinished
+    const { disk } = app.deps
+    const { minFreeBytes } = disk
+    await using daemon = await watched({ wip, asleepMs: () => null }, 3_600_000)
+    using _kept = keepResponses()
+    disk.minFreeBytes = Infinity
+    try {
+      expect((await daemon.watch.saveNow()).kind).toBe(kind)
+      // The daemon runs one save at a time.
+      await left
+    } finally {
+      disk.minFreeBytes = minFreeBytes
+      await daemon.watch.end()
+    }
+  },
+  30_000,
+)
+
+/** The runtime closes a connection whose response is garbage, sooner or later. Here no response is. */
+function keepResponses(): Disposable {
+  const { fetch } = globalThis
+  const kept: Response[] = []
+  const keeping = async (...args: Parameters<typeof fetch>) => {
+    const response = await fetch(...args)
+    kept.push(response)
+    return response
+  }
+  globalThis.fetch = Object.assign(keeping, fetch)
+  return {
+    [Symbol.dispose]() {
+      globalThis.fetch = fetch
+      kept.length = 0
+    },
+  }
+}

@@ -143,10 +143,20 @@ function acknowledgeWork(
 }
 
 async function saveOver(deps: WipDeps, daemon: DaemonAddress, saving: Saving): Promise<SaveOutcome> {
+  const request = new AbortController()
+  const signal = AbortSignal.any([saving.signal, request.signal])
+  try {
+    return await saveReply(deps, daemon, { ...saving, signal })
+  } finally {
+    // The daemon waits for a reader of the rest of its pack, and runs no other save meanwhile.
+    request.abort()
+  }
+}
+
+async function saveReply(deps: WipDeps, daemon: DaemonAddress, saving: Saving): Promise<SaveOutcome> {
   const { session, project, store, rows, signal, isLast } = saving
   const mine = rows.find((row) => row.generation === daemon.generation)
   const have = mine !== undefined && (await hasObjects(store, [mine.commit_sha])) ? [mine.commit_sha] : []
-  const request = new AbortController()
   const outcome = await requestWork(
     daemon,
     {
@@ -156,17 +166,14 @@ async function saveOver(deps: WipDeps, daemon: DaemonAddress, saving: Saving): P
       file_bytes_max: fileBytesMax,
       bytes_max: changedBytesMax,
     },
-    { bytesMax: packBytesMax, signal: AbortSignal.any([signal, request.signal]) },
+    { bytesMax: packBytesMax, signal },
   )
   if (outcome.kind !== 'ok') return { kind: 'failed', reason: outcome.reason }
   const { head, pack } = outcome.value
   if (head.commit === null) return nothingUnfinished(deps, daemon, saving, head.base)
   // The last save has only seconds, so it does not ask the git host. Readers recount.
   const count = isLast ? () => head.unpushed : await counterOf(deps, store, { project, session, head })
-  if (head.files === 0 && (await count()) === 0) {
-    request.abort()
-    return nothingUnfinished(deps, daemon, saving, head.base)
-  }
+  if (head.files === 0 && (await count()) === 0) return nothingUnfinished(deps, daemon, saving, head.base)
   const has = head.base === null ? null : { commit: head.commit, base: head.base }
   if (have.includes(head.commit)) {
     await record(deps, daemon, { ...head, unpushed: await count() }, head.commit)
