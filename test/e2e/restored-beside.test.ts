@@ -141,4 +141,13 @@ test('a copy restored beside its running original is found by the printed comman
   const listed = await fetch(`${beside.server!.url}/v1/projects`, { headers: { authorization } })
   const text = await listed.text()
   expect([text.includes('kept'), text.includes('later')]).toEqual([true, false])
+
+  // The original is to start again some day, and finds the key of the copy.
+  const changed = await works(`SVC_DATA_DIR='${copy}' svc self-host rotate-key`)
+  expect(changed.stderr).toContain(`A server on ${original.server!.data_dir} used a master key in the same folder.`)
+  const [, kept] = /copy (\S+) to a file of another name/.exec(changed.stderr) ?? []
+  expect(await readFile(kept!, 'utf8')).toBe(key)
+  await works(`cp ${kept} ${join(dir, 'original.key')}`)
+  await works(stop)
+  await works(`SVC_MASTER_KEY_FILE=${join(dir, 'original.key')} svc self-host start`)
 })

@@ -145,6 +145,8 @@ export interface RotationReport {
   /** Where those are kept, beside the new one. */
   previous_master_key_files: string[]
   master_key_file: string
+  /** Servers on these used a key in the same folder, such as that of the original of a restored copy. */
+  other_data_dirs: string[]
   /** Projects whose data key opened under the root key. */
   projects: number
   /** How many of these the master key wrapped before. */

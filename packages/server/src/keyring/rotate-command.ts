@@ -11,6 +11,7 @@ import type { Db } from '../db/schema.ts'
 import { openDatabase, pingDatabase } from '../db/pool.ts'
 import { makeLog } from '../log.ts'
 import { MasterKeyError } from './master-key.ts'
+import { otherFolders } from './other-folders.ts'
 import { rotateMasterKey } from './rotate.ts'
 
 export async function rotateKeyOf(config: Config): Promise<RotationReport> {
@@ -23,7 +24,10 @@ export async function rotateKeyOf(config: Config): Promise<RotationReport> {
       await pingDatabase(database.db)
       await migrate(url)
       await refuseHeld(database.db, config)
-      return await rotateMasterKey({ config, ...database, localLocks: new LocalLocks() })
+      // Before the change, after which nothing may fail.
+      const others = otherFolders(config)
+      const rotation = await rotateMasterKey({ config, ...database, localLocks: new LocalLocks() })
+      return { ...rotation, other_data_dirs: others }
     } finally {
       await database.close()
     }

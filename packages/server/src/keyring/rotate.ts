@@ -34,7 +34,7 @@ type RotateDeps = Pick<Deps, 'db' | 'locks' | 'localLocks'> & {
   config: Pick<Deps['config'], 'masterKeyFile' | 'dataDir' | 'databaseUrl'>
 }
 
-export async function rotateMasterKey(deps: RotateDeps): Promise<RotationReport> {
+export async function rotateMasterKey(deps: RotateDeps): Promise<Omit<RotationReport, 'other_data_dirs'>> {
   return withLock(deps, 'svc master key', async () => {
     const servers = await countServers(deps)
     if ((await readMasterKey(deps.config.masterKeyFile)) === null)

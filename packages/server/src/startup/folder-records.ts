@@ -39,7 +39,7 @@ function recordsOf(config: RecordedFolder): string | null {
   return `${beside}${sep}`.startsWith(`${config.dataDir}${sep}`) ? null : join(beside, recordsName)
 }
 
-function readRecords(config: RecordedFolder): Found[] {
+export function readRecords(config: RecordedFolder): Found[] {
   const folder = recordsOf(config)
   return folder === null ? [] : allRecords(folder).filter(({ host }) => host === hostname())
 }

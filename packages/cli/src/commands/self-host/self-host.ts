@@ -8,7 +8,7 @@ import {
   driversAlone,
 } from '@svc/contract/daemon/owner-socket'
 import { command } from '../../arguments/command.ts'
-import { withCommands } from '../../arguments/shell-word.ts'
+import { quote, withCommands } from '../../arguments/shell-word.ts'
 import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
 import { askExamination, askMasterKey, askOwnerLink, askSilent } from '../../self-host/ask-owner-link.ts'
@@ -326,6 +326,7 @@ export const rotateKey = command({
     out.note(
       'Back up the new key file now, separately from the data. Copy it to every other machine that uses this database before a server restarts there.',
     )
+    warnOfOthers(ctx, rotation)
     out.note(
       rotation.previous_master_key_files.length === 0
         ? `Earlier backups need ${before}: keep that key only with them.`
@@ -333,6 +334,16 @@ export const rotateKey = command({
     )
   },
 })
+
+/** Their servers go on until the next start, which the new key would refuse. */
+function warnOfOthers({ out }: Context, rotation: RotationReport): void {
+  const { other_data_dirs: folders, previous_master_key_files: kept, previous_master_key_ids: ids } = rotation
+  const earlier = kept.length === 0 ? `the key ${ids.join(' or ')}` : kept.map(quote).join(' or ')
+  for (const folder of folders)
+    out.warn(
+      `A server on ${folder} used a master key in the same folder. If it used this one, its next start needs the earlier key: copy ${earlier} to a file of another name, and set SVC_MASTER_KEY_FILE of that server to the copy.`,
+    )
+}
 
 async function rotate(ctx: Context): Promise<RotationReport> {
   return await askServerProgram<RotationReport>(ctx, '--rotate-key', {
