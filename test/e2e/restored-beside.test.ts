@@ -92,6 +92,10 @@ test('a copy restored beside its running original is found by the printed comman
   const doctor = await paste(`SVC_DATA_DIR='${copy}' svc self-host doctor`)
   expect(doctor.stdout).toContain('! backups: this server makes none while it is held')
   expect(printed(doctor.stdout, 'self-host resume')).toBe(`SVC_DATA_DIR='${copy}' svc self-host resume`)
+  const status = await works(`SVC_DATA_DIR='${copy}' svc self-host status`)
+  expect(status.stdout).toMatch(/held: +restored from a backup of \S+: it answers reads only, and nothing acts\n/)
+  expect(printed(status.stderr, 'self-host resume')).toBe(`SVC_DATA_DIR='${copy}' svc self-host resume`)
+  expect((await works('svc self-host status')).stdout).not.toContain('held')
   // They share the file of the master key, which the original needs.
   const keyFile = join(dir, '.config/svc/master.key')
   const key = await readFile(keyFile, 'utf8')

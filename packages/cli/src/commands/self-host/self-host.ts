@@ -108,6 +108,7 @@ export const status = command({
       warnOfBroken(ctx, broken)
       return warnOfInvalid(ctx, invalid)
     }
+    const held = answers.info?.held ?? null
     const starting = server.url === null && !paused && ready === null ? yellow('starting') : null
     const trouble = troubleOf(answers)
     out.fields([
@@ -124,6 +125,7 @@ export const status = command({
       ['model', ready?.model ?? null],
       ['apps', ready?.providers.apps ?? null],
       ['connectors', ready?.providers.connectors ?? null],
+      ['held', held === null ? null : yellow(heldText(held))],
       ['data', server.data_dir],
       ['disk', ready?.disk?.problem == null ? null : red(ready.disk.problem)],
       ['database', database === null ? null : databaseWords(database)],
@@ -132,11 +134,15 @@ export const status = command({
     warnOfBroken(ctx, broken)
     warnOfChanges(ctx, changed)
     await warnOfInvalid(ctx, invalid)
-    await noteFolderOfShell(ctx, { isCopy: answers.info?.held != null })
+    await noteFolderOfShell(ctx, { isCopy: held !== null })
+    if (held !== null) out.note(`Once its original is off: ${ctx.next('svc self-host resume')}`)
     if (starting !== null) out.note(lookAgain)
     noteTrouble(ctx, server, answers)
   },
 })
+
+const heldText = ({ backup_created_at: at }: { backup_created_at: string }) =>
+  `restored from a backup of ${at}: it answers reads only, and nothing acts`
 
 function databaseWords({ kind, address, problem, read_only: isReadOnly }: DatabaseInfo): Piece[] {
   const name = kind === 'embedded' ? 'embedded PostgreSQL' : `PostgreSQL ${address}`
