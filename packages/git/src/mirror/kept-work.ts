@@ -2,7 +2,8 @@
 import { streamChild } from '../process/child-stream.ts'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { gitLines, startGit } from '../process/git.ts'
+import { isDiskFull } from '../process/disk-full.ts'
+import { GitError, gitLines, startGit } from '../process/git.ts'
 import { withLock } from '../process/keyed-lock.ts'
 import { missingObjects } from './mirror.ts'
 import { packFiles } from '../objects/open-packs.ts'
@@ -40,6 +41,7 @@ export async function keepWork(
       isUnfinished: true,
     })
     if (counted.isCut() || report.isTooLarge) return { kind: 'too-large' }
+    requireRoomFor(report)
     if (report.unpack !== 'ok') return { kind: 'refused', reason: report.unpack }
     const reason = report.refs.get('refs/heads/work')
     if (reason !== null) return { kind: 'refused', reason: reason ?? 'git did not report the result.' }
@@ -52,6 +54,12 @@ export async function keepWork(
   })
   if (outcome.kind === 'kept') await tidyAfter(own, 0)
   return outcome
+}
+
+/** receive-pack survives a full disk and reports it like a pack that it refuses. */
+function requireRoomFor({ unpack }: { unpack: string }): void {
+  const error = new GitError('exit', `git receive-pack failed: ${unpack}`, { stderr: unpack })
+  if (isDiskFull(error)) throw error
 }
 
 /** For the files next to a pack that just fits. */
