@@ -77,3 +77,17 @@ test.each(['a', 'w'])('rotates the file of a shell only if it appends, and says 
   const why = `failed ${path} is not open for appending, so its content stays there. Start the server with 2>> ${path}, not with 2>.\n`
   expect(await readFile(path, 'utf8')).toBe(isAppended ? 'one\ntwo\n' : `${earlier}${why}one\ntwo\n`)
 })
+
+test('begins a line of its own after a server that could not end its last line', async () => {
+  const path = join(await mkdtemp(join(dir, 'cut-')), 'server.log')
+  const log = await open(path, 'a')
+  await log.write('{"level":')
+  const child = Bun.spawn([process.execPath, '--eval', limited(path)], {
+    stdin: new Blob(['one\n', 'two\n']),
+    stdout: 'ignore',
+    stderr: log.fd,
+  })
+  expect(await child.exited).toBe(0)
+  await log.close()
+  expect(await readFile(path, 'utf8')).toBe('{"level":\none\ntwo\n')
+})

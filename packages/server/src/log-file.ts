@@ -1,11 +1,14 @@
 /** The log of a server that `svc self-host start` started: a file in the data folder. */
 import { isDiskFull } from '@svc/git'
 import {
+  closeSync,
   constants,
   copyFileSync,
   existsSync,
   fstatSync,
+  openSync,
   readFileSync,
+  readSync,
   renameSync,
   rmSync,
   statfsSync,
@@ -32,6 +35,7 @@ export function writerTo(file: LogFile): (line: string) => void {
   let lookAt = 0
   let isReported = false
   let lost = 0
+  let isCut = endsWithinLine(file)
   for (const stream of [process.stdout, process.stderr]) stream.on('error', costsLines)
   const onWritten = (error?: Error | null) => {
     if (error) lost++
@@ -49,7 +53,25 @@ export function writerTo(file: LogFile): (line: string) => void {
       isReported = failure !== null
     }
     // The last line before may be cut off.
-    process.stderr.write(lost > 0 ? `\n${line}` : line, onWritten)
+    process.stderr.write(lost > 0 || isCut ? `\n${line}` : line, onWritten)
+    isCut = false
+  }
+}
+
+/** As a server leaves it that ends while its disk is full. */
+function endsWithinLine({ path }: LogFile): boolean {
+  try {
+    const { size, dev, ino } = fstatSync(process.stderr.fd)
+    const there = statSync(path)
+    if (size === 0 || there.dev !== dev || there.ino !== ino) return false
+    const last = Buffer.alloc(1)
+    const fd = openSync(path, 'r')
+    readSync(fd, last, 0, 1, size - 1)
+    closeSync(fd)
+    return last[0] !== 10
+  } catch {
+    // Standard error is another file, or one that this user may only write.
+    return false
   }
 }
 
