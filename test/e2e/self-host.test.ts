@@ -1,6 +1,6 @@
 /** `svc self-host`: a server of one's own in the background, from the first start to its end. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { appendFile, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, mkdtemp, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -80,6 +80,22 @@ test('svc self-host sets settings, starts, refuses a second start, shows status 
   process.kill(again.pid, 'SIGKILL')
   await until('its end to be seen', async () => (await svc('self-host', 'status')).stdout.includes('it ended without'))
   expect((JSON.parse((await svc('self-host', 'start', '--json')).stdout) as State).started).toBe(true)
+}, 180_000)
+
+test('a start without the data folder leaves its path free for it', async () => {
+  const data = join(home, '.local/share/svc')
+  await svc('self-host', 'stop')
+  await rename(data, `${data}-away`)
+  const away = await svc('self-host', 'start')
+  expect([away.code, away.stderr]).toEqual([1, expect.stringContaining(`${data} is empty, and a server ran in it`)])
+  expect(away.stderr).toContain('put the folder back where it was moved')
+  await svc('self-host', 'doctor')
+  await symlink(`${home}/not-mounted`, data)
+  const unmounted = await svc('self-host', 'start')
+  expect([unmounted.code, unmounted.stderr]).toEqual([1, expect.stringContaining(`${data} leads to a folder that`)])
+  await rm(data)
+  await rename(`${data}-away`, data)
+  expect(await svc('self-host', 'start')).toMatchObject({ code: 0 })
 }, 180_000)
 
 test('a start with another version of the program names both', async () => {

@@ -27,7 +27,7 @@ import { withKeyCleanup } from './redaction/forgetting-driver.ts'
 import { Metrics } from './metrics/metrics.ts'
 import { watchedKeyring } from './redaction/watched-keyring.ts'
 import type { StartupHooks } from './startup/banner.ts'
-import { recordFolder, refuseOlderCopy } from './startup/folder-records.ts'
+import { earlierStateText, recordFolder, refuseCopyOfRunning, refuseOlderCopy } from './startup/folder-records.ts'
 import { keepDatabase, refuseLackingDatabase, refuseOtherDatabase } from './startup/other-database.ts'
 import { makeRunDir } from './startup/run-dir.ts'
 import { chooseDriver } from './startup/choose-driver.ts'
@@ -65,6 +65,7 @@ async function startEmbedded({ databaseUrl, dataDir }: Config, log: Deps['log'])
 function refuseFolder(config: Config): void {
   refuseUnfinishedRestore(config)
   refuseLackingDatabase(config)
+  refuseCopyOfRunning(config)
   refuseOlderCopy(config)
 }
 
@@ -92,7 +93,9 @@ export async function buildDeps(
     const earlierVersion = await findEarlierVersion({ db: opened.db, log }, folderId)
     const { joins, ...registered } = await registerServer({ db: opened.db, config, log }, { instanceId, folderId })
     await keepDatabase(config, url)
-    await recordFolder(config, log)
+    const earlierState = earlierStateText(config)
+    if (earlierState !== null) log.warn(earlierState)
+    await recordFolder(config, { log })
     guardName(opened, { ...registered, instanceId, config, onLost: endProcess(log) })
     const peerTls = config.peerUrl === null ? null : await PeerTls.make(keyring)
     const egress = makeEgressGate({
@@ -130,7 +133,7 @@ export async function buildDeps(
       deps,
       runDir,
       earlierVersion,
-      joins,
+      joins: earlierState ?? joins,
       rewriteMasterKey: keys.rewriteMasterKey,
       async close() {
         disk.end()

@@ -163,7 +163,10 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
       shutdown.drain('readers of events', deps.events.close()),
       shutdown.drain('background jobs', working),
     ])
-    if (config.roles.worker) await shutdown.drain('the mark of the data folder', renewFolder(deps).catch(unmarked(log)))
+    if (config.roles.worker) {
+      const marked = renewFolder(deps, { isStopping: true }).catch(unmarked(log))
+      await shutdown.drain('the mark of the data folder', marked)
+    }
   } finally {
     await shutdown.drain('connections', Promise.all([listener.close(), peers?.close(), relay.close(), owners?.close()]))
     await shutdown.wait('the heartbeat', Promise.resolve(heartbeat?.end()))

@@ -4,7 +4,7 @@ import { foreignFolderRefusal, ownerName } from '@svc/contract/folder-owner'
 import { alreadyRemoved } from '../ignore.ts'
 import { spawn } from 'node:child_process'
 import { closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs'
-import { link, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { link, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { quote } from '../arguments/shell-word.ts'
@@ -81,7 +81,7 @@ export async function startServer(
 ): Promise<Started> {
   refuseForeignFolder(dataDirOf(env))
   const log = logOf(env)
-  const from = await prepareLog(log)
+  const { from, made } = await prepareLog(log)
   const settings = await settingsOf(ctx, env)
   const pid = await spawnServer(program, args, { env, log })
   const begun: ServerState = {
@@ -94,7 +94,8 @@ export async function startServer(
     started_at: new Date(ctx.io.now()).toISOString(),
     ...settings,
   }
-  const state = { ...begun, url: await serveOrEnd(ctx, begun, from) }
+  const url = await serveOrEnd(ctx, begun, from).catch((error) => refusedBeforeData(error, { log, made }))
+  const state = { ...begun, url }
   const info = await askServerIn(state.data_dir)
   const held = info?.held ?? null
   await rememberServer(ctx, state, { isCopy: held !== null })
@@ -138,9 +139,23 @@ function knownUsers(): string {
   return existsSync('/etc/passwd') ? readFileSync('/etc/passwd', 'utf8') : ''
 }
 
-async function prepareLog(log: string): Promise<number> {
-  await mkdir(dirname(log), { recursive: true, mode: 0o700 }).catch(refuseUnwritable)
-  return (await stat(log).catch(() => null))?.size ?? 0
+/** `made`: the first folder that was not there before. */
+async function prepareLog(log: string): Promise<{ from: number; made: string | undefined }> {
+  const made = await mkdir(dirname(log), { recursive: true, mode: 0o700 }).catch(refuseUnwritable)
+  return { from: (await stat(log).catch(() => null))?.size ?? 0, made }
+}
+
+/** A data folder in which nothing but our log was made goes again, so that the operator can move the right one there. */
+async function refusedBeforeData(
+  error: unknown,
+  { log, made }: { log: string; made: string | undefined },
+): Promise<never> {
+  if (made === undefined || !(error instanceof Refusal)) throw error
+  const has = [...(await readdir(dirname(log))), ...(await readdir(dirname(dirname(log))))]
+  if (has.join() !== [basename(log), basename(dirname(log))].join()) throw error
+  await rm(log)
+  for (let folder = dirname(log); folder.length >= made.length; folder = dirname(folder)) await rmdir(folder)
+  throw new Refusal(error.code, error.message, { next: ['svc self-host env ls'], cause: error })
 }
 
 /** The server rotates a long log when it starts. A shorter file has its lines alone. */
@@ -153,6 +168,11 @@ async function saidIn({ log, from }: { log: string; from: number }): Promise<str
 function refuseUnwritable(error: NodeJS.ErrnoException): never {
   const own = process.getuid?.()
   const { code, path } = error
+  if (code === 'ENOENT' && path !== undefined)
+    throw new Refusal('not_available', `${dirname(path)} leads to a folder that is not there`, {
+      hint: 'Mount its disk, or set SVC_DATA_DIR to another folder.',
+      cause: error,
+    })
   if (code !== 'EACCES' || path === undefined || own === undefined) throw error
   const folder = nearestThere(path)
   const { uid } = statSync(folder)

@@ -1,4 +1,6 @@
 /** `svc server --doctor`: which sandboxes a server on this machine could run, without starting one. One JSON document. */
+import { existsSync } from 'node:fs'
+import { readdir, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type DoctorReport, driversAlone } from '@svc/contract/daemon/owner-socket'
 import type { Config } from '../config.ts'
@@ -14,6 +16,7 @@ import { examineService } from './examine-service.ts'
 export async function examineMachine(config: Config, more: string[]): Promise<DoctorReport> {
   const isDriversAlone = more.includes(driversAlone)
   const log = makeLog('json', (text) => text)
+  const isThere = existsSync(config.dataDir)
   const runDir = await makeRunDir(config)
   const chosen = await chooseDriver(config, runDir, log)
   const drivers = Object.values(makeDrivers(config, runDir, log))
@@ -31,5 +34,12 @@ export async function examineMachine(config: Config, more: string[]): Promise<Do
     }
   } finally {
     await database?.close()
+    if (!isThere) await leaveNothing(config, runDir)
   }
+}
+
+/** A folder that was moved away can come back to its path. */
+async function leaveNothing({ dataDir }: Config, runDir: string): Promise<void> {
+  await rm(runDir, { recursive: true, force: true })
+  if ((await readdir(dataDir)).length === 0) await rmdir(dataDir)
 }

@@ -9,6 +9,7 @@ import { pingDatabase } from '../db/pool.ts'
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { hasRestoreMark } from '../backup/restore-mark.ts'
+import { whyOlder } from '../startup/folder-records.ts'
 import { hasDataOfBefore, hasUsedDatabase, lackingDatabase } from '../startup/other-database.ts'
 import { version } from '../version.ts'
 import { examineAddresses } from './examine-addresses.ts'
@@ -78,7 +79,7 @@ async function withoutDatabase(config: Folder, failure: Error | null): Promise<F
         'Run svc self-host restore again, which begins anew.',
       ),
     ]
-  const lacking = lackingDatabase(config) ?? (hasDataOfBefore(config) ? unnamed : null)
+  const lacking = lackingDatabase(config) ?? whyOlder(config) ?? (hasDataOfBefore(config) ? unnamed : null)
   const found =
     lacking === null ? await downFinding(config, failure) : missing('database', asClause(lacking.says), lacking.mend)
   if (found === null) return []

@@ -10,6 +10,7 @@ import { migrate } from '../db/migrate.ts'
 import type { Db } from '../db/schema.ts'
 import { openDatabase, pingDatabase } from '../db/pool.ts'
 import { makeLog } from '../log.ts'
+import { refuseOlderCopy } from '../startup/folder-records.ts'
 import { MasterKeyError } from './master-key.ts'
 import { otherFolders } from './other-folders.ts'
 import { rotateMasterKey } from './rotate.ts'
@@ -45,6 +46,8 @@ async function refuseHeld(db: Db, { masterKeyFile }: Config): Promise<void> {
 }
 
 async function reach(config: Config, log: ReturnType<typeof makeLog>): Promise<ReachedDatabase> {
+  // The newest folder usually has the same key file, and its server could not start with another key.
+  refuseOlderCopy(config)
   const reached = await findData(config, log)
   if (reached !== null) return reached
   throw new MasterKeyError(

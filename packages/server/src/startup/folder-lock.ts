@@ -124,6 +124,16 @@ export function holdsFolder(dataDir: string): boolean {
   return readHolder(dataDir)?.pid === process.pid
 }
 
+/** Whether another process holds the lock of a folder that has its file. */
+export function isFolderLocked(dataDir: string): boolean {
+  const file = openSync(join(dataDir, lockName), constants.O_RDONLY | closeOnExec)
+  try {
+    return tryLock(file) === 'held'
+  } finally {
+    closeSync(file)
+  }
+}
+
 function readHolder(dataDir: string): ReturnType<typeof read> {
   const path = join(dataDir, lockName)
   if (!existsSync(path)) return null

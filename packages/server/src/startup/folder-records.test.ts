@@ -1,7 +1,8 @@
 /** A start with an embedded database knows a folder that is not mounted, and one whose copy has served since. */
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { copyFile, cp, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
+import { copyFile, cp, mkdir, mkdtemp, readdir, rename, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { check } from '../backup/check/check.ts'
@@ -30,10 +31,12 @@ const copy = (from: string, to: string) => cp(folder(from), folder(to), { recurs
 /** The file that a refusal says to remove. */
 const fileIn = (refusal: string | null) => /remove the file (\S+\.json)\. Nothing/.exec(refusal ?? '')![1]!
 
+const boot = (name: string, env: Record<string, string> = {}) =>
+  bootServer({ dir, databaseUrl: '', token, env: { SVC_DATA_DIR: folder(name), ...env } }, () => {})
+
 /** Resolves with the line of a refusal. Null: it started, and was ended. */
 async function tryStart(name: string, env: Record<string, string> = {}): Promise<string | null> {
-  const place = { dir, databaseUrl: '', token, env: { SVC_DATA_DIR: folder(name), ...env } }
-  const { child, url, errors } = await bootServer(place, () => {})
+  const { child, url, errors } = await boot(name, env)
   child.kill('SIGTERM')
   await child.exited
   return url === null ? await errors() : null
@@ -41,10 +44,12 @@ async function tryStart(name: string, env: Record<string, string> = {}): Promise
 
 const main = JSON.stringify(join(import.meta.dir, '../main.ts'))
 
-async function refusalOf(command: string): Promise<string> {
+/** Runs a command of `svc self-host` on the folder `data`. */
+async function runCommand(command: string, input: unknown): Promise<{ code: number; said: string }> {
   const run = `await (await import(${main})).runServer([${JSON.stringify(command)}], { knownSettings: async () => [] })`
   const child = Bun.spawn([process.execPath, '--eval', run], {
-    stdin: new TextEncoder().encode(JSON.stringify({ place: folder('backups'), keyFile: null, keep: null })),
+    stdin: new TextEncoder().encode(typeof input === 'string' ? input : JSON.stringify(input)),
+    stdout: 'ignore',
     stderr: 'pipe',
     env: {
       ...{ PATH: '/usr/local/bin:/usr/bin:/bin', HOME: dir, SVC_SANDBOX_DRIVER: 'none' },
@@ -52,7 +57,14 @@ async function refusalOf(command: string): Promise<string> {
     },
   })
   const said = await new Response(child.stderr).text()
-  expect(await child.exited).toBe(1)
+  return { code: await child.exited, said }
+}
+
+const toBackups = () => ({ place: folder('backups'), keyFile: null, keep: null })
+
+async function refusalOf(command: string, input: unknown = toBackups()): Promise<string> {
+  const { code, said } = await runCommand(command, input)
+  expect(code).toBe(1)
   return said
 }
 
@@ -95,8 +107,13 @@ test('the original of a copied folder neither starts nor is backed up once the c
   const why = await tryStart('data')
   expect(why).toContain(`The data folder ${folder('data')} is not the newest: a server ran in ${folder('copy')} since`)
   expect(why).toContain(`svc self-host env set SVC_DATA_DIR=${folder('copy')}`)
-  for (const command of ['--check', '--backup'])
+  for (const command of ['--check', '--backup', '--rotate-key'])
     expect(await refusalOf(command)).toContain(`${folder('data')} is not the newest`)
+  expect(await refusalOf('--move-database', 'postgres://svc@127.0.0.1:1/svc')).toContain('is not the newest')
+  const [found] = (await examineService({ config: configOf('data'), db: null })).flatMap(({ findings }) =>
+    findings.filter(({ name }) => name === 'database'),
+  )
+  expect(found).toMatchObject({ state: 'missing', says: expect.stringContaining('is not the newest') })
   // Another user, or the same one with a key elsewhere, has other records.
   await copy('data', 'experiment')
   expect(await tryStart('experiment', { SVC_MASTER_KEY_FILE: folder('home/master.key') })).toBeNull()
@@ -105,4 +122,79 @@ test('the original of a copied folder neither starts nor is backed up once the c
   await rm(fileIn(why))
   expect(await tryStart('data')).toBeNull()
   expect(await tryStart('copy')).toContain(`SVC_DATA_DIR=${folder('data')}`)
+})
+
+test('a copy does not start beside its original, nor after a crash that left the original newer', async () => {
+  const original = await boot('data')
+  // Node.js copies no sockets.
+  expect(Bun.spawnSync(['cp', '-a', folder('data'), folder('copy')]).exitCode).toBe(0)
+  const both = `The data folder ${folder('copy')} and ${folder('data')} are copies of the same data, and `
+  expect(await tryStart('copy')).toContain(`${both}a running server uses the second`)
+  original.child.kill('SIGKILL')
+  await original.child.exited
+  expect(await tryStart('copy')).toContain(`${both}the server in the second did not stop in an orderly way`)
+  // A path may lead to the same folder.
+  await symlink(folder('data'), folder('link'))
+  expect(await tryStart('link')).toBeNull()
+  expect(await tryStart('copy')).toContain('is not the newest')
+
+  await copy('data', 'moved')
+  expect(await tryStart('moved')).toBeNull()
+})
+
+test('another folder at the path of the last one is refused, unless it was restored there', async () => {
+  await rename(folder('data'), folder('away'))
+  await rm(/remove the file (\S+\.json)\. Nothing/.exec((await tryStart('data'))!)![1]!)
+  expect(await tryStart('data')).toBeNull()
+  await rename(folder('data'), folder('begun'))
+  await rename(folder('away'), folder('data'))
+  const other = `The data folder ${folder('data')} is another one than that in which a server last ran at this path`
+  const why = await tryStart('data')
+  expect(why).toContain(other)
+  expect(await refusalOf('--backup')).toContain(other)
+  await rm(fileIn(why))
+  expect(await tryStart('data')).toBeNull()
+
+  expect(await runCommand('--backup', toBackups())).toMatchObject({ code: 0 })
+  await rename(folder('data'), folder('lost'))
+  const restored = { places: [folder('backups')], backupId: null, keyFiles: [], acceptLoss: false }
+  expect(await runCommand('--restore', restored)).toMatchObject({ code: 0 })
+  expect(await tryStart('data')).toBeNull()
+  await rename(folder('data'), folder('restored'))
+  await rename(folder('lost'), folder('data'))
+  expect(await tryStart('data')).toContain(other)
+
+  // The id of a folder is lost with its lock file, and its marks tell that it is the same.
+  await rename(folder('data'), folder('lost'))
+  await rename(folder('restored'), folder('data'))
+  await rm(join(folder('data'), 'server.lock'))
+  expect(await tryStart('data')).toBeNull()
+})
+
+test('the order of folders depends neither on the clock nor on the number of marks', async () => {
+  const [name] = await readdir(join(dir, 'data-folders'))
+  const record = Bun.file(join(dir, 'data-folders', name!))
+  await record.write(JSON.stringify({ ...(await record.json()), at: '2999-01-01T00:00:00.000Z' }))
+  await copy('data', 'moved')
+  expect(await tryStart('moved')).toBeNull()
+  expect(await tryStart('data')).toContain('is not the newest')
+
+  // A year of marks.
+  const marks = Array.from({ length: 5_000 }, () => `${randomUUID()} ${new Date().toISOString()}\n`)
+  const kept = Bun.file(join(folder('moved'), 'start-marks'))
+  await kept.write([...marks, await kept.text()].join(''))
+  expect(await tryStart('moved')).toBeNull()
+  await copy('moved', 'next')
+  expect(await tryStart('next')).toBeNull()
+  expect(await tryStart('data')).toContain(`SVC_DATA_DIR=${folder('next')}`)
+
+  // A snapshot that is put back.
+  await rm(folder('next'), { recursive: true })
+  await copy('moved', 'next')
+  const { child, url, errors } = await boot('next')
+  child.kill('SIGTERM')
+  expect(url).not.toBeNull()
+  expect(await errors()).toContain(
+    `The data folder ${folder('next')} is of an earlier time than when a server last ran`,
+  )
 })
