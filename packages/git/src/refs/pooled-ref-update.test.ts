@@ -160,8 +160,9 @@ describe.skipIf(process.platform !== 'linux')('moving a branch by a pooled git p
 
   test('does not trust a lock that a crash left behind', async () => {
     // The first ones may be for the process that was killed just now.
-    for (let n = 0; n < 20 && (await updaters()).length === 0; n++) await keepRef(repo, 'here', commits[n % 2]!)
-    const [old] = await updaters()
+    let old: number | undefined
+    for (const deadline = Date.now() + 60_000; old === undefined && Date.now() < deadline; [old] = await updaters())
+      for (const sha of commits.slice(0, 2)) await keepRef(repo, 'here', sha)
     expect(old).toBeNumber()
     await place('locked', commits[0]!)
     const lock = join(repo.dir, 'refs/heads/locked.lock')

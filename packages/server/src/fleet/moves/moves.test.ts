@@ -8,7 +8,7 @@ import { until } from '../../testing-until.ts'
 import { type Fleet, type FleetServer, makeFleet } from '../testing-fleet.ts'
 import { TestProjectOfFleet } from './testing-moves.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(300_000)
 
 let fleet: Fleet
 let ada: FleetServer
