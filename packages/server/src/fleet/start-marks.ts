@@ -13,7 +13,7 @@ import type { Config } from '../config.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import { holdsFolder } from '../startup/folder-lock.ts'
-import { hasRewoundBranch } from '../projects/replicas/earlier-disk.ts'
+import { hasRewoundRefs } from '../projects/replicas/earlier-disk.ts'
 import { StartupError } from '../startup/startup-error.ts'
 import { databaseTime, hasRecordedSince, type RecordedServer, setStartMark } from './store.ts'
 
@@ -110,7 +110,7 @@ export async function lacksRecordedAlone(
   const newest = readMarks(config).findLast(({ isRecorded }) => isRecorded)
   const since = newest?.at ?? null
   if (since === null || !(await hasRecordedSince(db, { serverName: server_name, at: since }))) return false
-  return !(await hasRewoundBranch(db, { config, serverName: server_name, since }))
+  return !(await hasRewoundRefs(db, { config, serverName: server_name, since }))
 }
 
 /** Null: the database is not older than the folder. */

@@ -27,6 +27,10 @@ async function pushed(at: FleetServer, branch: string): Promise<string> {
   return sha
 }
 
+async function pushes(...refs: string[]): Promise<void> {
+  expect(await project.push(ada, ...refs)).toMatchObject({ code: 0 })
+}
+
 const ways: [string, Record<string, string>][] = [
   ['without copies', { SVC_REPLICA: 'none' }],
   ['alone', { SVC_PEER_URL: '' }],
@@ -61,16 +65,21 @@ test.each(ways)(
   180_000,
 )
 
-test('a home whose disk is of an earlier time and has the commits of a merge does not start, and its copy has the merge', async () => {
-  const { cr_id, head } = await project.changeRequest(ada, 'topic')
-  await ada.kill('SIGTERM')
+/** Puts the disk of ada back to how it is now, once ada has served `change` and its server was killed. */
+async function putBack(change: () => Promise<unknown>): Promise<void> {
   const [data, earlier] = [join(fleet.dir, 'ada'), join(fleet.dir, 'ada-earlier')]
+  await ada.kill('SIGTERM')
   await cp(data, earlier, { recursive: true, verbatimSymlinks: true })
   expect((await ada.boot()).url).not.toBeNull()
-  await project.ask(ada, 'POST', `/change-requests/${cr_id}/merge`)
+  await change()
   await ada.kill('SIGKILL')
   await rm(data, { recursive: true })
   await cp(earlier, data, { recursive: true, verbatimSymlinks: true })
+}
+
+test('a home whose disk is of an earlier time and has the commits of a merge does not start, and its copy has the merge', async () => {
+  const { cr_id, head } = await project.changeRequest(ada, 'topic')
+  await putBack(() => project.ask(ada, 'POST', `/change-requests/${cr_id}/merge`))
   const late = await ada.boot()
   expect(late.url).toBeNull()
   expect(await late.errors()).toContain('is not the newest')
@@ -79,15 +88,49 @@ test('a home whose disk is of an earlier time and has the commits of a merge doe
   expect((await project.tips(bob))['refs/heads/main']).toBe(head)
 }, 180_000)
 
-test('a home whose disk is of an earlier time records nothing, and its copy keeps everything', async () => {
-  await ada.kill('SIGTERM')
-  const [data, earlier] = [join(fleet.dir, 'ada'), join(fleet.dir, 'ada-earlier')]
-  await cp(data, earlier, { recursive: true, verbatimSymlinks: true })
+const withoutNewCommits: [string, string[]][] = [
+  ['a new branch', ['HEAD:refs/heads/release']],
+  ['a new tag', ['HEAD:refs/tags/v1']],
+  ['the deletion of a branch', [':refs/heads/old']],
+]
+test.each(withoutNewCommits)(
+  'a home whose disk is of a time before %s does not start, and its copy has the change',
+  async (_, refs) => {
+    await project.commit('b.txt')
+    await pushes('HEAD:refs/heads/topic', 'HEAD~1:refs/heads/old')
+    let after = {}
+    await putBack(async () => {
+      await pushes(...refs)
+      after = await project.tips(ada)
+    })
+    const late = await ada.boot()
+    expect(late.url).toBeNull()
+    expect(await late.errors()).toContain('is not the newest')
+    await countAsGone(fleet, 'ada')
+    expect((await takeOver(fleet, bob, 'ada')).projects).toMatchObject([{ outcome: 'taken', missing: [] }])
+    expect(await project.tips(bob)).toEqual(after)
+  },
+  180_000,
+)
+
+test('a home whose disk is of an earlier time and has every branch and tag as it was recorded last starts', async () => {
+  await project.commit('b.txt')
+  await pushes('HEAD:refs/tags/v1', 'HEAD~1:refs/heads/old', 'HEAD:refs/heads/back')
+  await pushes('HEAD:refs/heads/release', ':refs/heads/old', '+HEAD~1:refs/tags/v1', ':refs/heads/back')
+  await pushes('HEAD~1:refs/heads/back')
+  const before = await project.tips(ada)
+  // Its mark is that of the start before these changes.
+  const marks = await Bun.file(join(fleet.dir, 'ada', 'start-marks')).text()
+  await putBack(async () => {})
+  await Bun.write(join(fleet.dir, 'ada', 'start-marks'), marks)
   expect((await ada.boot()).url).not.toBeNull()
-  const late = await pushed(ada, 'late')
-  await ada.kill('SIGKILL')
-  await rm(data, { recursive: true })
-  await cp(earlier, data, { recursive: true, verbatimSymlinks: true })
+  expect(await project.tips(ada)).toEqual(before)
+  await pushes('HEAD:refs/heads/after')
+}, 180_000)
+
+test('a home whose disk is of an earlier time records nothing, and its copy keeps everything', async () => {
+  let late = ''
+  await putBack(async () => (late = await pushed(ada, 'late')))
   expect((await ada.boot()).url).not.toBeNull()
 
   await project.commit('after.txt')

@@ -13,6 +13,8 @@ import { lastChanged, lastValues } from './store.ts'
 /** Projects whose commits were all here, by their epoch. A disk does not change under a server. */
 const whole = new LRUCache<string, true>({ max: 20_000 })
 const examinedAtOnce = 4
+/** Branches and tags. Other refs are of the service, which may replace them before that is recorded. */
+const isPublic = /^refs\/(heads|tags)\//
 
 /** Branches and tags whose last recorded commit the repository does not have. */
 async function lackingRefs(
@@ -23,7 +25,7 @@ async function lackingRefs(
   const key = `${dir} ${project_id} ${home_epoch}`
   if (whole.has(key)) return []
   const recorded = (await lastValues(db, project_id)).flatMap(({ ref, new_sha }) =>
-    new_sha !== null && /^refs\/(heads|tags)\//.test(ref) ? [{ ref, sha: new_sha }] : [],
+    new_sha !== null && isPublic.test(ref) ? [{ ref, sha: new_sha }] : [],
   )
   const shas = recorded.map(({ sha }) => sha)
   const gone = new Set(shas.length === 0 ? [] : await missingObjects({ dir, remote: null }, shas))
@@ -67,11 +69,11 @@ export async function outdatedProjects(
 const comparedMax = 2_000
 
 /**
- * Whether a disk of an earlier time has the last recorded commit of a branch, and the branch elsewhere, as before the merge
- * of a branch that was pushed already. Its home would go on from there: on a disk that is not known to be earlier, that is
- * a change which was not recorded.
+ * Whether a disk of an earlier time has the last recorded commits of a project and not its branches and tags, as before
+ * the merge of a branch that was pushed already, a new tag, or the deletion of a branch. Its home would go on from there:
+ * on a disk that is not known to be earlier, each of these is a change which was not recorded.
  */
-export async function hasRewoundBranch(
+export async function hasRewoundRefs(
   db: DbOrTransaction,
   { config, serverName, since }: { config: Config; serverName: string; since: string },
 ): Promise<boolean> {
@@ -79,9 +81,9 @@ export async function hasRewoundBranch(
   const rewound = await pLimit(examinedAtOnce).map(changed, async (project) => {
     const dir = managedDir({ config }, project.project_id)
     if (!existsSync(dir) || (await lackingRefs(db, project, { dir })).length > 0) return false
-    const tips = new Map((await listAllRefs(dir, 'refs/heads/')).map(({ ref, sha }) => [ref, sha]))
+    const now = new Map((await listAllRefs(dir)).map(({ ref, sha }) => [ref, sha]))
     const recorded = await lastValues(db, project.project_id)
-    return recorded.some(({ ref, new_sha }) => new_sha !== null && (tips.get(ref) ?? new_sha) !== new_sha)
+    return recorded.some(({ ref, new_sha }) => isPublic.test(ref) && (now.get(ref) ?? null) !== new_sha)
   })
   return changed.length === comparedMax || rewound.includes(true)
 }
