@@ -17,6 +17,7 @@ import {
 import type { Deps } from '../deps.ts'
 import type { App } from '../http/mount.ts'
 import { replyError } from '../http/reply-error.ts'
+import { whyNotToMove } from '../projects/replicas/earlier-disk.ts'
 import { managedDir, mirrorDir } from '../projects/repository.ts'
 import { getProjectOrDeleted, type ProjectRow } from '../projects/store.ts'
 import { rootsOf } from '../storage/root-queries.ts'
@@ -67,11 +68,7 @@ export function peerGitRoutes(app: App, deps: PeerDeps): void {
         const project = await getProjectOrDeleted(deps.db, projectId)
         if (project === null) throw new ServiceError('not_found', 'There is no such project.')
         const dir = storedDir(deps, project)
-        if (path === 'manifest')
-          return Response.json({
-            manifest: await readCopyManifest(dir, await rootsOf(deps.db, projectId)),
-            bytes: await storeBytes(dir),
-          })
+        if (path === 'manifest') return Response.json(await describe(deps, project, dir))
         const { headers, body, signal } = c.req.raw
         const asked = { method: c.req.method, query: new URL(c.req.url).searchParams, headers, body, signal }
         return await serveGitRequest(
@@ -84,6 +81,22 @@ export function peerGitRoutes(app: App, deps: PeerDeps): void {
         return replyError(error, about, deps)
       }
     })
+}
+
+/** What a move copies. A server of an earlier version takes a manifest that is null for a repository that is not here. */
+async function describe(deps: PeerDeps, project: ProjectRow, dir: string): Promise<Described<unknown>> {
+  const { db, serverName } = deps
+  const problem = await whyNotToMove(db, project, { dir, serverName })
+  if (problem !== null) return { manifest: null, bytes: 0, problem }
+  const manifest = await readCopyManifest(dir, await rootsOf(db, project.project_id))
+  return { manifest, bytes: await storeBytes(dir), problem: null }
+}
+
+interface Described<Manifest = CopyManifest> {
+  manifest: Manifest | null
+  bytes: number
+  /** Why the repository must not be copied. */
+  problem: string | null
 }
 
 /** The certificate that git trusts while it fetches into `dir`. */
@@ -106,8 +119,8 @@ export class PeerRepository {
     return (await this.describe(signal)).manifest
   }
 
-  /** With the size of its objects. A server of an earlier version does not say it (0). */
-  async describe(signal: AbortSignal): Promise<{ manifest: CopyManifest | null; bytes: number }> {
+  /** With the size of its objects. A server of an earlier version does not say it (0), and knows of no problem. */
+  async describe(signal: AbortSignal): Promise<Described> {
     const { username, password } = this.#credential()
     const headers = { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` }
     const late = AbortSignal.timeout(manifestMsMax)
@@ -117,11 +130,11 @@ export class PeerRepository {
       ...fetchTrust(this.#deps.peerTls, this.#peer),
     })
     if (!answer.ok) throw new Error(`${this.#peer.server_name} answered ${answer.status} to a request for a copy.`)
-    const { manifest, bytes = 0 } = (await answer.json()) as { manifest: unknown; bytes?: number }
-    if (manifest === null) return { manifest, bytes }
+    const { manifest, bytes = 0, problem = null } = (await answer.json()) as Partial<Described<unknown>>
+    if (manifest === null) return { manifest, bytes, problem }
     const parsed = parseCopyManifest(manifest)
     if (parsed === null) throw new Error(`${this.#peer.server_name} sent no list of refs.`)
-    return { manifest: parsed, bytes }
+    return { manifest: parsed, bytes, problem }
   }
 
   async fetchInto(dir: string, manifest: CopyManifest, signal: AbortSignal) {

@@ -142,6 +142,14 @@ test('a home whose disk is of an earlier time records nothing, and its copy keep
   await until('the home to refuse', async () => (await copies(bob))[0]?.error?.includes('of an earlier time'))
   const doctor = await fleet.request(ada, 'GET', '/v1/doctor')
   expect(await doctor.text()).toContain('1 project whose repository on this disk is of an earlier time')
+  // Nor does it go to another server in its state.
+  await project.ask(bob, 'POST', '/home', { server: 'bob', force: false })
+  const move = await until('the end of the move', async () => {
+    const [last] = await fleet.query<{ phase: string; error: string }>('select phase, error from project_moves')
+    return last?.phase === 'done' || last?.phase === 'failed' ? last : null
+  })
+  expect(move).toMatchObject({ phase: 'failed', error: expect.stringContaining('svc self-host take-over ada') })
+  expect(await project.home()).toMatchObject({ home: 'ada' })
 
   await ada.kill('SIGTERM')
   expect((await takeOver(fleet, bob, 'ada')).projects).toMatchObject([{ outcome: 'taken', missing: [] }])

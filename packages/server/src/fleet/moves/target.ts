@@ -52,10 +52,11 @@ export async function copyOnce(deps: Deps, move: MoveRow, signal: AbortSignal): 
 
 async function copyInto(deps: Deps, move: MoveRow, source: PeerRepository, signal: AbortSignal): Promise<void> {
   const began = performance.now()
-  const { manifest, bytes } = await source.describe(signal)
+  const { manifest, bytes, problem } = await source.describe(signal)
+  if (problem !== null) return giveUp(deps, move, problem)
   if (manifest !== null) {
-    const problem = (await lackOfSpace(deps, move, bytes)) ?? (await fillRoom(deps, move, { source, manifest, signal }))
-    if (problem !== null) return giveUp(deps, move, problem)
+    const full = (await lackOfSpace(deps, move, bytes)) ?? (await fillRoom(deps, move, { source, manifest, signal }))
+    if (full !== null) return giveUp(deps, move, full)
   } else if ((await getProjectOrDeleted(deps.db, move.project_id))?.managed === true) {
     const error = `${move.from_server} has no repository of this project.`
     return void (await undoMove(deps, move, { error, again: false }))
@@ -134,7 +135,7 @@ async function fillRoom(deps: Deps, move: MoveRow, pass: Pass): Promise<string |
   }
 }
 
-/** Leaves nothing of the copy on a disk that lacks the space. */
+/** Leaves nothing of the copy, as on a disk that lacks the space. */
 async function giveUp(deps: Deps, move: MoveRow, error: string): Promise<void> {
   if (await undoMove(deps, move, { error, again: false })) await removeRoom(deps, move.project_id)
 }

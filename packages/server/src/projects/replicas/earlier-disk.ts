@@ -48,6 +48,16 @@ export async function requireWholeDisk(
   )
 }
 
+/** Null: another server may copy the repository and become the home of the project. */
+export async function whyNotToMove(
+  db: DbOrTransaction,
+  project: Homed,
+  { dir, serverName }: { dir: string; serverName: string },
+): Promise<string | null> {
+  if (!existsSync(dir) || (await lackingRefs(db, project, { dir })).length === 0) return null
+  return `The disk of ${serverName} is of an earlier time and lacks commits of this project that were acknowledged. Stop ${serverName} and run svc self-host take-over ${serverName} on another server, which goes on with the copies.`
+}
+
 /** A disk that is of an earlier time lacks the newest changes. */
 const examinedMax = 500
 
