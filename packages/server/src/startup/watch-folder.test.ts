@@ -79,6 +79,9 @@ test.each([null, 'SIGTERM', 'SIGKILL'] as const)(
         expect(stray.child.signalCode).toBe('SIGKILL')
         expect(await stray.errors()).toContain('is gone: another folder is in its place, as after a mount')
       }
+      // The server that was begun anew ran last at this path, so the operator chooses.
+      await expect(finds(filled, data)).rejects.toThrow('is another one than that in which a server last ran')
+      await rm(at('data-folders'), { recursive: true })
       expect(await finds(filled, data)).toBe(true)
     } finally {
       unmount()
