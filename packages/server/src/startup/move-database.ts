@@ -21,7 +21,12 @@ import { isDatabaseUnavailable } from '../db/unavailable.ts'
 import { startIn } from './embedded-end.ts'
 import { lockDataFolder } from './folder-lock.ts'
 import { refuseCopyOfRunning, refuseOlderCopy } from './folder-records.ts'
-import { keepMovedDatabase, refuseCommandWithoutDatabase, refuseDataOfBefore } from './other-database.ts'
+import {
+  keepMovedDatabase,
+  refuseCommandWithoutDatabase,
+  refuseDataOfBefore,
+  refuseMoveWithoutUrl,
+} from './other-database.ts'
 import { makeDataDir } from './run-dir.ts'
 import { StartupError } from './startup-error.ts'
 
@@ -79,7 +84,8 @@ async function openSource(config: Config, to: string): Promise<End> {
   if (isFromOther(config, to)) return await connect(config.databaseUrl)
   const { dataDir } = config
   const folder = join(dataDir, 'postgres')
-  if (to === 'embedded')
+  if (to === 'embedded') refuseMoveWithoutUrl(dataDir)
+  if (to === 'embedded' && (await dataMajor(folder)) !== null)
     throw new StartupError(
       `DATABASE_URL is not set, so the data are in the embedded database already. Set it to the address from which they should move. Nothing was changed.`,
     )

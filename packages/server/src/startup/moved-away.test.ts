@@ -94,6 +94,8 @@ test('a command that uses the data folder is named to a server and to another co
   }
 })
 
+const isElsewhere = /^svc server: DATABASE_URL is not set, and the data of .* are in a PostgreSQL of yours \(mover_.*\)/
+
 test('no command reads the database that the data left, and none waits beside the running server', async () => {
   const [first, second] = made as [OwnedDatabase, OwnedDatabase]
   expect((await runMove(first.url, settings())).code).toBe(0)
@@ -102,6 +104,9 @@ test('no command reads the database that the data left, and none waits beside th
     1,
     expect.stringMatching(/The data moved from this database to mover_.* If that database is lost, restore a backup/),
   ])
+
+  const again = await runMove('embedded', settings())
+  expect([again.code, again.stderr]).toEqual([1, expect.stringMatching(isElsewhere)])
 
   const place = { dir, databaseUrl: first.url, token }
   const { child, url } = await bootServer(place, () => {})
@@ -127,6 +132,7 @@ test('no command reads the database that the data left, and none waits beside th
   await rename(join(dir, 'data/postgres'), join(dir, 'deleted'))
   const wrong = await createOwnedDatabase()
   made.push(wrong)
+  expect((await runMove('embedded', settings())).stderr).toMatch(isElsewhere)
   const start = await bootServer({ dir, databaseUrl: wrong.url, token }, () => {})
   expect([start.url, await start.errors()]).toEqual([null, expect.stringMatching(/ is empty, .*, last at mover_/)])
 

@@ -120,6 +120,15 @@ export function refuseCommandWithoutDatabase(config: RecordedFolder): void {
   throw new StartupError(`${lacking.says} ${lacking.mend} Then run the command again. Nothing was changed.`)
 }
 
+/** For a move into the embedded database without the address from which the data should move. */
+export function refuseMoveWithoutUrl(dataDir: string): void {
+  if (!hasMark(dataDir)) return
+  const marked = markedDatabase(dataDir)
+  throw new StartupError(
+    `DATABASE_URL is not set, and the data of ${dataDir} are in a PostgreSQL of yours${marked === null ? '' : ` (${marked.address})`}, not in the embedded database. To move them there, set DATABASE_URL to that PostgreSQL and run the command again. Nothing was changed.`,
+  )
+}
+
 /** Whether there is an embedded database, which has only the data of before. For the doctor, which does not start it. */
 export function hasDataOfBefore({ databaseUrl, dataDir }: Folder): boolean {
   return databaseUrl === null && hasOwnDatabase(dataDir) && hasMark(dataDir)
