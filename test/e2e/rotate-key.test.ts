@@ -125,7 +125,35 @@ test('a running server whose key file is gone writes it again for the change, an
   await rm(keyFile())
   const again = await rotate()
   expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('There is no master key at')])
+  expect(again.stderr).not.toContain('has the key in memory')
   await writeFile(keyFile(), key, { mode: 0o600 })
+})
+
+test('while the server runs, each command says how it writes a key that is gone or wrong again', async () => {
+  await server.kill('SIGTERM')
+  await server.boot()
+  const command = (...words: string[]) => run([program, 'self-host', ...words], { env: server.env, cwd: server.dir })
+  const good = await readFile(keyFile(), 'utf8')
+  const stays = 'Do not stop, restart or upgrade the server: it has the key in memory.'
+  const again = 'let the server write the key again: svc self-host rotate-key'
+  for (const wrong of [`${Buffer.alloc(32, 7).toString('base64')}\n`, 'no key\n']) {
+    await writeFile(keyFile(), wrong)
+    const doctor = await command('doctor')
+    const line = doctor.stdout.split('\n').find((each) => each.includes(stays))
+    expect(line).toMatch(/ away and let the server write the key again: .*svc self-host rotate-key/)
+    for (const { stdout, stderr } of [await command('backup', place()), await rotate()]) {
+      expect(stdout + stderr).toContain(stays)
+      expect(stdout + stderr).toContain(`move ${keyFile()} away and ${again}`)
+    }
+  }
+  await rename(keyFile(), `${keyFile()}.wrong`)
+  const backup = await command('backup', place())
+  expect(backup.stderr).toContain('without a copy, let the server write it again: svc self-host rotate-key')
+  const rotated = await rotate()
+  expect([rotated.code, rotated.stderr]).toEqual([0, expect.stringContaining('The running server wrote its key again')])
+  expect(await readFile(/earlier key: +(\S+)/.exec(rotated.stdout)![1]!, 'utf8')).toBe(good)
+  await server.kill('SIGTERM')
+  await server.boot()
 })
 
 test('the master key of a stopped server can be changed, and a folder without data is refused', async () => {

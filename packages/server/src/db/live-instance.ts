@@ -43,3 +43,8 @@ export function isServerConnected(instanceId: Expression<string>, deadAfterSecon
 export function isConnected(deadAfterSeconds: number): RawBuilder<boolean> {
   return sql<boolean>`${isRecent(deadAfterSeconds)} and not ${hasFreeLock}`
 }
+
+/** The same without a doubt, also after the database itself started again: a live server takes its lock anew. */
+export function isRunning(deadAfterSeconds: number): RawBuilder<boolean> {
+  return sql<boolean>`${isConnected(deadAfterSeconds)} and lock_taken_at > pg_postmaster_start_time()`
+}

@@ -7,6 +7,7 @@ import type { Config } from '../config.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import { keyId } from '../keyring/cipher.ts'
 import { keptKeyRemedy, readMasterKey } from '../keyring/master-key.ts'
+import { isKeyInMemory, keyInMemoryRemedy } from '../keyring/open-keyring.ts'
 import { acceptedMasterKeys } from './store.ts'
 
 const name = 'master key'
@@ -21,8 +22,10 @@ export async function examineKey(config: Config, db: DbOrTransaction | null): Pr
   if (key instanceof Error)
     return missing(
       name,
-      key.message,
-      `Restore it from its copy, readable by the server's user alone (chmod 600 ${file}).`,
+      key.message.replace(/\.$/, ''),
+      db !== null && (await isKeyInMemory(db, config))
+        ? keyInMemoryRemedy(file)
+        : `Restore it from its copy, readable by the server's user alone (chmod 600 ${file}).`,
     )
   if (key === null) {
     if (db === null && config.databaseUrl !== null)
@@ -37,13 +40,13 @@ export async function examineKey(config: Config, db: DbOrTransaction | null): Pr
     return missing(
       name,
       `there is none at ${file}, so the next start fails`,
-      await remedyFor(file, { which, accepted }),
+      await remedyFor(config, db, { which, accepted }),
     )
   }
   const id = keyId(key)
   if (accepted.length > 0 && !accepted.includes(id)) {
     const says = `${file} (${id}) is not the key of this database (${needed}), so the next start fails`
-    return missing(name, says, await remedyFor(file, { which: `key ${needed}`, accepted }))
+    return missing(name, says, await remedyFor(config, db, { which: `key ${needed}`, accepted }))
   }
   if (((await stat(file)).mode & readByOthers) !== 0)
     return weak(
@@ -57,7 +60,14 @@ export async function examineKey(config: Config, db: DbOrTransaction | null): Pr
   return good(name, `${file} (${id}) ${opens}`)
 }
 
-async function remedyFor(file: string, { which, accepted }: { which: string; accepted: string[] }): Promise<string> {
-  const restore = `Restore ${which} from its copy, or set SVC_MASTER_KEY_FILE to its file.`
-  return (await keptKeyRemedy(file, accepted)) ?? restore
+async function remedyFor(
+  config: Config,
+  db: DbOrTransaction | null,
+  { which, accepted }: { which: string; accepted: string[] },
+): Promise<string> {
+  const file = config.masterKeyFile
+  const kept = await keptKeyRemedy(file, accepted)
+  if (kept !== null) return kept
+  if (db !== null && (await isKeyInMemory(db, config))) return keyInMemoryRemedy(file, which)
+  return `Restore ${which} from its copy, or set SVC_MASTER_KEY_FILE to its file.`
 }

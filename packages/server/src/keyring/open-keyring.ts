@@ -1,8 +1,9 @@
 /** Opens the keyring at the start of a server, from the master key file and the root key in the database. */
 import { randomBytes, randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { sql } from 'kysely'
 import type { Deps } from '../deps.ts'
-import { isConnected, staleSeconds } from '../db/live-instance.ts'
+import { isConnected, isRunning, staleSeconds } from '../db/live-instance.ts'
 import { findRow, insertIfNew, insertRow, listRows } from '../db/rows.ts'
 import type { DbOrTransaction, Row } from '../db/schema.ts'
 import { keptServerName } from '../fleet/server-name.ts'
@@ -134,6 +135,7 @@ const serversMax = 5
 async function remedy(db: DbOrTransaction, { config }: KeyDeps, ids: string[]): Promise<string> {
   const kept = await keptKeyRemedy(config.masterKeyFile, ids)
   if (kept !== null) return kept
+  if (await isKeyInMemory(db, config)) return keyInMemoryRemedy(config.masterKeyFile)
   if (config.databaseUrl === null)
     return 'Restore the right key from the copy that you keep, or set SVC_MASTER_KEY_FILE to its file. No backup contains it.'
   const rotated = await lastRotation(db)
@@ -144,6 +146,35 @@ async function remedy(db: DbOrTransaction, { config }: KeyDeps, ids: string[]): 
       ? `the machine of another server that uses this database${running}`
       : `the machine where svc self-host rotate-key ran, or that of a server that started since then${running}`
   return `If this machine has the key elsewhere, set SVC_MASTER_KEY_FILE to its file. Otherwise copy the file that this setting names on ${which} to ${config.masterKeyFile} here, or restore it from a backup. Without the setting, it is .config/svc/master.key in the home folder of the server's user.`
+}
+
+/** Whether the server of the data folder runs with the key of now: it started after the last change. */
+export async function isKeyInMemory(
+  db: DbOrTransaction,
+  { dataDir }: Pick<KeyDeps['config'], 'dataDir'>,
+): Promise<boolean> {
+  const name = keptServerName(dataDir)
+  if (name === null) return false
+  const running = db.selectFrom('server_instances').select('instance_id').where(isRunning(staleSeconds))
+  const started = running
+    .where('server_name', '=', name)
+    .where('started_at', '>', (await lastRotation(db)) ?? '-infinity')
+  return (await started.executeTakeFirst()) !== undefined
+}
+
+/** For a key whose file is gone or wrong while its server runs: its next start would lose the data. */
+export function keyInMemoryRemedy(file: string, which = 'the right key'): string {
+  const write = existsSync(file)
+    ? `move ${file} away and let the server write the key again`
+    : 'let the server write it again'
+  return `Do not stop, restart or upgrade the server: it has the key in memory. Restore ${which} from its copy, or without a copy, ${write}: svc self-host rotate-key. That also replaces the key: copy the new file away.`
+}
+
+/** A file that cannot be read as a key, with what to do about it. */
+export async function unreadableKey(deps: KeyDeps, { message }: Error): Promise<MasterKeyError> {
+  const accepted = await listRows(deps.db, 'root_keys', {}, 'position')
+  const ids = accepted.map(({ master_key_id }) => master_key_id)
+  return new MasterKeyError(`${message} ${await remedy(deps.db, deps, ids)}`)
 }
 
 async function lastRotation(db: DbOrTransaction): Promise<string | null> {

@@ -28,7 +28,7 @@ import {
   replaceMasterKey,
 } from './master-key.ts'
 import { checkDataKeys, moveDataKeys } from './move-data-keys.ts'
-import { missingMasterKey, type OpenedRoot, openRootKey, rotateAction } from './open-keyring.ts'
+import { missingMasterKey, type OpenedRoot, openRootKey, rotateAction, unreadableKey } from './open-keyring.ts'
 
 type RotateDeps = Pick<Deps, 'db' | 'locks' | 'localLocks'> & {
   config: Pick<Deps['config'], 'masterKeyFile' | 'dataDir' | 'databaseUrl'>
@@ -37,7 +37,10 @@ type RotateDeps = Pick<Deps, 'db' | 'locks' | 'localLocks'> & {
 export async function rotateMasterKey(deps: RotateDeps): Promise<Omit<RotationReport, 'other_data_dirs'>> {
   return withLock(deps, 'svc master key', async () => {
     const servers = await countServers(deps)
-    if ((await readMasterKey(deps.config.masterKeyFile)) === null)
+    const found = await readMasterKey(deps.config.masterKeyFile).catch(async (error: Error) => {
+      throw await unreadableKey(deps, error)
+    })
+    if (found === null)
       throw (
         (await missingMasterKey(deps)) ??
         new MasterKeyError(
