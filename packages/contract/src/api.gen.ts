@@ -3220,7 +3220,7 @@ export interface components {
         };
         FolderBytes: {
             /**
-             * @description `database_log`: the write-ahead log of the embedded database. `unused_database`: an embedded database in the data folder of a server that uses another. `copies`: repositories of other servers.
+             * @description `database_log`: the write-ahead log of the embedded database. `unused_database`: an embedded database in the data folder that the server does not use, as after a move; there may be several. `copies`: repositories of other servers.
              * @enum {string}
              */
             kind: "database_log" | "unused_database" | "logs" | "copies" | "backups";

@@ -42,7 +42,7 @@ export const folderBytes = named('FolderBytes', {
   kind: z
     .enum(['database_log', 'unused_database', 'logs', 'copies', 'backups'])
     .describe(
-      '`database_log`: the write-ahead log of the embedded database. `unused_database`: an embedded database in the data folder of a server that uses another. `copies`: repositories of other servers.',
+      '`database_log`: the write-ahead log of the embedded database. `unused_database`: an embedded database in the data folder that the server does not use, as after a move; there may be several. `copies`: repositories of other servers.',
     ),
   path: z.string(),
   bytes,

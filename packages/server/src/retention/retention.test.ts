@@ -193,22 +193,23 @@ test('only an owner of the instance sees what uses the disk', async () => {
   expect(await app.request('GET', '/v1/storage', { token: other.token })).toMatchObject({ status: 403 })
 })
 
-test('names a left-over database, logs and backups on the disk of the data, and marks deleted projects', async () => {
+test('names left-over databases, logs and backups on the disk of the data, and marks deleted projects', async () => {
   const { config } = app.deps
   const place = `${config.dataDir}-backups`
   config.backups = { place, everyMs: 1, keep: null, keyFile: null }
-  const folders = {
-    unused_database: join(config.dataDir, 'postgres'),
-    backups: place,
-    logs: join(config.dataDir, 'log'),
-  }
+  const folders = [
+    ['unused_database', join(config.dataDir, 'postgres')],
+    ['unused_database', join(config.dataDir, 'postgres-left-2026-11-26-0a1b2c3d')],
+    ['backups', place],
+    ['logs', join(config.dataDir, 'log')],
+  ] as const
   try {
-    for (const [at, path] of Object.values(folders).entries()) {
+    for (const [at, [, path]] of folders.entries()) {
       await mkdir(join(path, 'deep'), { recursive: true })
-      await writeFile(join(path, 'deep/file'), new Uint8Array((3 - at) * 65_536).fill(1))
+      await writeFile(join(path, 'deep/file'), new Uint8Array((4 - at) * 65_536).fill(1))
     }
     const found = await storage()
-    expect(found.folders.map(({ kind, path }) => [kind, path])).toEqual(Object.entries(folders))
+    expect(found.folders.map(({ kind, path }) => [kind, path])).toEqual(folders.map((each) => [...each]))
     for (const { bytes } of found.folders) expect(bytes).toBeGreaterThanOrEqual(65_536)
     const isDeleted = async () =>
       (await storage()).projects.find((each) => each.project_id === app.project.project_id)?.deleted

@@ -17,12 +17,19 @@ export async function measureFolders({
     databaseUrl === null
       ? { kind: 'database_log', path: join(postgres, 'pg_wal') }
       : { kind: 'unused_database', path: postgres },
+    ...(await leftDatabases(dataDir)),
     { kind: 'logs', path: join(dataDir, 'log') },
     { kind: 'copies', path: join(dataDir, 'replicas') },
     ...(isBeside ? [{ kind: 'backups', path: backups.place } as const] : []),
   ]
   const measured = await Promise.all(folders.map(async (each) => ({ ...each, bytes: await folderBytes(each.path) })))
   return measured.filter(({ bytes }) => bytes > 0).toSorted((a, b) => b.bytes - a.bytes)
+}
+
+/** Embedded databases that a move back left under another name. */
+async function leftDatabases(dataDir: string) {
+  const names = (await readdir(dataDir).catch(isGone)).filter((name) => name.startsWith('postgres-left-'))
+  return names.map((name) => ({ kind: 'unused_database' as const, path: join(dataDir, name) }))
 }
 
 const blockBytes = 512

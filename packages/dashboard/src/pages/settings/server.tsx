@@ -95,7 +95,7 @@ function StorageCards({ of: { disk, database_bytes: database, folders, kept, pro
             Below {sizeText(disk.min_free_bytes)} the server starts no new work. The database has {sizeText(database)}.
           </p>
           {folders.map(({ kind, path, bytes }) => (
-            <p key={kind} className="wrap-anywhere text-dim">
+            <p key={path} className="wrap-anywhere text-dim">
               {folderNames[kind]}: {sizeText(bytes)} in <code>{path}</code>
             </p>
           ))}
