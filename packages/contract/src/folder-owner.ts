@@ -7,8 +7,14 @@ interface Owner {
   passwd: string
 }
 
+/** With how this program is called: it need not be on the PATH of that user. */
+interface AsOwner extends Owner {
+  /** Words for a shell. */
+  program: string
+}
+
 /** Null: the folder is root's or the caller's own. */
-export function foreignFolderRefusal(folder: string, owner: Owner & { own: number }): string | null {
+export function foreignFolderRefusal(folder: string, owner: AsOwner & { own: number }): string | null {
   const { uid, own } = owner
   if (uid === 0 || uid === own) return null
   const says = `The data folder ${folder} belongs to ${ownerName(owner)}.`
@@ -24,8 +30,8 @@ export function ownerName(owner: Owner): string {
 }
 
 /** With the home folder of that user, where saved settings and the master key are. */
-export function asUser(owner: Owner): string {
-  return `sudo -Hu ${nameOf(owner) ?? `'#${owner.uid}'`} …`
+export function asUser(owner: AsOwner, command = '…'): string {
+  return `sudo -Hu ${nameOf(owner) ?? `'#${owner.uid}'`} ${owner.program} ${command}`
 }
 
 function nameOf(owner: Owner): string | null {

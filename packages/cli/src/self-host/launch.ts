@@ -50,8 +50,11 @@ export function serverCommand(): [string, ...string[]] {
 
 /** A suggested command with the path of this program, where the `svc` of the PATH may be an earlier one. */
 export function withThisProgram(ctx: Context, command: `svc ${string}`): string {
-  const program = serverCommand().slice(0, -1).map(quote).join(' ')
-  return ctx.next(command).slice(0, -command.length) + program + command.slice('svc'.length)
+  return ctx.next(command).slice(0, -command.length) + programWords() + command.slice('svc'.length)
+}
+
+export function programWords(): string {
+  return serverCommand().slice(0, -1).map(quote).join(' ')
 }
 
 export async function launchServer(ctx: Context): Promise<Started> {
@@ -131,11 +134,16 @@ async function settingsOf(ctx: Context, env: Record<string, string>) {
 function refuseForeignFolder(dataDir: string): void {
   const own = process.getuid?.()
   if (own === undefined || !existsSync(dataDir)) return
-  const refusal = foreignFolderRefusal(dataDir, { uid: statSync(dataDir).uid, own, passwd: knownUsers() })
+  const refusal = foreignFolderRefusal(dataDir, {
+    uid: statSync(dataDir).uid,
+    own,
+    passwd: knownUsers(),
+    program: programWords(),
+  })
   if (refusal !== null) throw new Refusal('not_available', refusal)
 }
 
-function knownUsers(): string {
+export function knownUsers(): string {
   return existsSync('/etc/passwd') ? readFileSync('/etc/passwd', 'utf8') : ''
 }
 

@@ -1,6 +1,6 @@
 /** `svc self-host` next to a server that it did not start, and next to one with other settings. */
 import { expect, test } from 'bun:test'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { ownerSocketName, serverInfoPath } from '@svc/contract/daemon/owner-socket'
@@ -39,6 +39,38 @@ test('self-host status finds a server of the same data folder, however it was st
   }
   expect((await svc(['self-host', 'status'], { env })).stdout).toContain('not running')
 })
+
+test.if(process.getuid?.() === 0)(
+  'self-host status, start and stop by root name the user whose server it is, and the command for that user',
+  async () => {
+    await using service = startService()
+    await using folder = await temporaryFolder()
+    const nobody = '65534'
+    const theirs = Bun.spawn(['setpriv', '--reuid', nobody, '--regid', nobody, '--clear-groups', 'sleep', '600'])
+    try {
+      while ((await stat(`/proc/${theirs.pid}`)).uid !== Number(nobody)) await Bun.sleep(5)
+      await using _server = await serverOf(folder.path, service.url, { pid: theirs.pid })
+      const env = { SVC_DATA_DIR: folder.path, SVC_PORT: '8421' }
+      const main = join(import.meta.dir, '../../../svc/src/main.ts')
+      const command = `sudo -Hu nobody env SVC_DATA_DIR=${folder.path} ${process.execPath} ${main} self-host`
+      const shown = await svc(['self-host', 'status'], { env })
+      expect(shown.stdout).toMatch(/started: +by another user \(nobody, 65534\)\n/)
+      expect(shown.stderr).toContain(`${command} status\n`)
+      expect(shown.stderr).not.toContain('only set in a shell')
+      const stop = await svc(['self-host', 'stop'], { env })
+      expect([stop.code, stop.stderr]).toEqual([
+        1,
+        expect.stringContaining('It is the server of another user (nobody, 65534)'),
+      ])
+      expect(stop.stderr).toContain(`Stop it as that user: ${command} stop\n`)
+      const start = await svc(['self-host', 'start', '--yes'], { env })
+      expect(start.stderr).toContain('It is the server of another user (nobody, 65534).')
+    } finally {
+      theirs.kill('SIGKILL')
+      await theirs.exited
+    }
+  },
+)
 
 test('self-host status tells a public address without an answer from a server without one', async () => {
   await using service = startService()

@@ -55,7 +55,7 @@ asRoot('root does not start the database of another user, whose files it would t
   await chown(dataDir, user, user)
   const config = { ...app.deps.config, databaseUrl: null, dataDir }
   await expect(backUp(config, { place: join(dir, 'other'), keyFile: null, keep: null }, () => {})).rejects.toThrow(
-    `The data folder ${dataDir} belongs to another user (${user}), and its database is stopped. Root would have to take its files over to start it. Run this command as that user, with the same settings: sudo -Hu '#${user}' …`,
+    `The data folder ${dataDir} belongs to another user (${user}), and its database is stopped. Root would have to take its files over to start it. Run this command as that user, with the same settings: sudo -Hu '#${user}' ${process.execPath} ${client} …`,
   )
 })
 
@@ -73,7 +73,7 @@ asRoot.each([['start --yes'], ['move-database postgresql://svc@127.0.0.1:1/svc']
     const said = await new Response(child.stderr).text()
     expect(await child.exited).toBe(1)
     expect(said).toContain(`The data folder ${dataDir} belongs to another user (nobody, ${nobody}). Root would`)
-    expect(said).toContain('with the same settings: sudo -Hu nobody …')
+    expect(said).toContain(`with the same settings: sudo -Hu nobody ${process.execPath} ${client} …`)
     expect(said).not.toContain('chown')
     expect(await readdir(dataDir)).toEqual([])
   },

@@ -4,7 +4,7 @@ import { join, relative } from 'node:path'
 import { homedir } from 'node:os'
 import { asUser, homeOf } from '@svc/contract/folder-owner'
 import { type Config, defaultMasterKeyFile } from '../config.ts'
-import { knownUsers } from '../startup/foreign-file.ts'
+import { knownUsers, programWords } from '../startup/foreign-file.ts'
 
 interface KeyPlace {
   file: string
@@ -19,7 +19,7 @@ export function keyPlace({ masterKeyFile, dataDir }: Pick<Config, 'masterKeyFile
   if (own === undefined || masterKeyFile !== defaultMasterKeyFile() || !existsSync(dataDir)) return known
   const { uid } = statSync(dataDir)
   if (uid === own) return known
-  const owner = { uid, passwd: knownUsers() }
+  const owner = { uid, passwd: knownUsers(), program: programWords() }
   const home = homeOf(owner)
   const file = home === null ? masterKeyFile : join(home, relative(homedir(), masterKeyFile))
   return {

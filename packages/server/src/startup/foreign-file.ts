@@ -1,6 +1,6 @@
 /** Names the user whose file keeps this process out of a folder, as after a command that root ran there. */
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { basename, join, relative, resolve } from 'node:path'
 import { ownerName } from '@svc/contract/folder-owner'
 import { quote } from '@svc/contract/shell-words'
 
@@ -19,6 +19,12 @@ export function foreignFileHint(folder: string, error: unknown): string | null {
       return `${at} belongs to ${ownerName({ uid, passwd: knownUsers() })}. Run: sudo chown -R ${own} ${quote(folder)}`
   }
   return null
+}
+
+/** How this program is called, as words for a shell; from source, Bun runs it. */
+export function programWords(): string {
+  if (!basename(process.execPath).startsWith('bun')) return quote(process.execPath)
+  return [process.execPath, resolve(import.meta.dirname, '../../../svc/src/main.ts')].map(quote).join(' ')
 }
 
 /** Empty without the file, as in some images. */

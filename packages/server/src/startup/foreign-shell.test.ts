@@ -94,16 +94,19 @@ test.if(process.getuid?.() === 0)(
     expect(await selfHost(['check'], 'first', shell)).toMatchObject({ code: 0 })
     const whileItRuns = await selfHost(backup, 'first', shell)
     expect([whileItRuns.code, whileItRuns.stderr]).toEqual([0, expect.not.stringContaining('master key:')])
+    const rotated = await selfHost(['rotate-key'], 'first', shell)
+    expect([rotated.code, rotated.stdout]).toEqual([0, expect.stringContaining(join(dir, 'master.key'))])
 
     expect(await selfHost(['stop'], 'first')).toMatchObject({ code: 0 })
     await chown(join(dir, 'first'), nobody, nobody)
-    const says = 'This command does not know where that user has it. Run it as that user (sudo -Hu nobody …), or set'
+    const says = 'This command does not know where that user has it. Run it as that user (sudo -Hu nobody '
     const check = await selfHost(['check'], 'first', shell)
     expect([check.code, check.stdout]).toEqual([1, expect.stringContaining('The keys were not checked: /')])
     expect(check.stdout).toContain(says)
     const { code, stderr } = await selfHost(backup, 'first', shell)
     expect([code, stderr]).toEqual([0, expect.stringContaining(says)])
     expect(stderr).not.toContain('the next start fails')
+    expect((await selfHost(['rotate-key'], 'first', shell)).stderr).toContain(says)
     expect(await selfHost(['check'], 'first', { HOME: shell.HOME })).toMatchObject({ code: 0 })
   },
 )

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { foreignFolderRefusal } from '@svc/contract/folder-owner'
 import { userName } from '@svc/sandbox'
 import type { Config } from '../config.ts'
-import { knownUsers } from './foreign-file.ts'
+import { knownUsers, programWords } from './foreign-file.ts'
 import { StartupError } from './startup-error.ts'
 
 /** The kernel's limit for the path of a unix socket. */
@@ -87,7 +87,7 @@ function absent(): string[] {
 export async function makeDataDir(dataDir: string): Promise<void> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   const { uid, mode } = await stat(dataDir)
-  const refusal = foreignFolderRefusal(dataDir, { uid, own: ownUid(), passwd: knownUsers() })
+  const refusal = foreignFolderRefusal(dataDir, { uid, own: ownUid(), passwd: knownUsers(), program: programWords() })
   if (refusal !== null) throw new StartupError(refusal)
   if ((mode & 0o002) !== 0)
     throw new StartupError(

@@ -33,9 +33,11 @@ import {
   withoutBrokenLines,
   withoutInvalid,
 } from '../../self-host/invalid-settings.ts'
+import { type OtherUser, otherUserOf } from '../../self-host/foreign-server.ts'
 import { folderHolder } from '../../self-host/folder-holder.ts'
 import { lastFailure } from '../../self-host/log-lines.ts'
 import { noteBeside } from '../../self-host/note-beside.ts'
+import { withKeyFileOfServer } from '../../self-host/server-key-file.ts'
 import { startedServer } from '../../self-host/serving-server.ts'
 import { isPaused, leftServer, runningServer, type ServerState } from '../../self-host/state.ts'
 import { leftRunning } from '../../self-host/what-runs.ts'
@@ -85,7 +87,7 @@ export const status = command({
   async run(given) {
     const { ctx, broken } = await withoutBrokenLines(given)
     const { out } = ctx
-    const { started, server, silent, changed } = await findServer(ctx)
+    const { started, server, silent, changed, other } = await findServer(ctx)
     if (silent !== null) return showSilent(ctx, silent)
     const left = server === null ? await leftServer(ctx) : null
     const answers = server === null ? null : await askRunning(server, silentMs)
@@ -115,7 +117,7 @@ export const status = command({
       ['server', starting ?? (trouble === null ? green('running') : yellow(trouble))],
       ['address', server.url],
       ['process', String(server.pid)],
-      ['started', started === null ? 'not started by svc self-host' : out.time(started.started_at)],
+      ['started', started !== null ? out.time(started.started_at) : startedElsewhere(other)],
       ['version', ready?.version ?? null],
       ['program', server.program ?? null],
       [
@@ -137,12 +139,17 @@ export const status = command({
     await noteFolderOfShell(ctx, { isCopy: held !== null })
     if (held !== null) out.note(`Once its original is off: ${ctx.next('svc self-host resume')}`)
     if (starting !== null) out.note(lookAgain)
+    if (other !== null) out.note(`How it was started, and its settings: ${other.command('status')}`)
     noteTrouble(ctx, server, answers)
   },
 })
 
 const heldText = ({ backup_created_at: at }: { backup_created_at: string }) =>
   `restored from a backup of ${at}: it answers reads only, and nothing acts`
+
+function startedElsewhere(other: OtherUser | null): string {
+  return other === null ? 'not started by svc self-host' : `by ${other.name}`
+}
 
 function databaseWords({ kind, address, problem, read_only: isReadOnly }: DatabaseInfo): Piece[] {
   const name = kind === 'embedded' ? 'embedded PostgreSQL' : `PostgreSQL ${address}`
@@ -200,12 +207,13 @@ async function findServer(ctx: Context) {
   const found: Found | { silentIn: string } | null = started ?? (await askSilent(ctx, silentMs))
   const isSilent = found !== null && 'silentIn' in found
   const server = isSilent ? null : found
-  // A line that cannot be parsed may have any setting, so nothing is known of the next start.
+  const other = server === null || started !== null ? null : await otherUserOf(server)
+  // A line that cannot be parsed may have any setting, so nothing is known of the next start. Nor of another user's.
   const changed =
-    server === null || ctx.skipsBrokenLines === true
+    server === null || other !== null || ctx.skipsBrokenLines === true
       ? []
       : await changedSettings(ctx, { pid: server.pid, state: started })
-  return { started, server, silent: isSilent ? found.silentIn : null, changed }
+  return { started, server, silent: isSilent ? found.silentIn : null, changed, other }
 }
 
 const doctorMs = 60_000
@@ -354,6 +362,7 @@ function warnOfOthers({ out }: Context, rotation: RotationReport): void {
 async function rotate(ctx: Context): Promise<RotationReport> {
   return await askServerProgram<RotationReport>(ctx, '--rotate-key', {
     ms: rotateMs,
+    env: await withKeyFileOfServer(await serverEnvironment(ctx)),
     otherwise: 'The master key could not be replaced.',
   })
 }

@@ -1,3 +1,4 @@
+import type { ServerInfo } from '@svc/contract/daemon/owner-socket'
 import { changeConfig } from '../../config/config-file.ts'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
@@ -16,6 +17,7 @@ import {
   withoutBrokenLines,
 } from '../../self-host/invalid-settings.ts'
 import { noteFolderOfShell, serverEnvironment, warnOfUnkept } from '../../self-host/environment.ts'
+import { otherUserOf } from '../../self-host/foreign-server.ts'
 import { launchServer } from '../../self-host/launch.ts'
 import { readSettings, writeSettings } from '../../self-host/settings.ts'
 import { requireServerProgram } from '../../self-host/require-server.ts'
@@ -40,15 +42,7 @@ export const start = command({
     const running = await servingServer(ctx)
     if (running !== null) return sayRunning(ctx, running, broken)
     const other = await askServer(ctx)
-    if (other !== null)
-      throw new Refusal(
-        'not_available',
-        `A server uses ${other.data_dir} already: ${other.url} (process ${other.pid})`,
-        {
-          hint: 'Another program started it. Stop it there, or set SVC_DATA_DIR to another data folder.',
-          next: ['svc self-host status'],
-        },
-      )
+    if (other !== null) throw await inUse(other)
     if (broken !== null) throw broken
     await requireServerProgram(ctx)
     if ((await readSettings(ctx)) === null)
@@ -84,6 +78,16 @@ export const start = command({
     out.note(`Next: svc tour · ${ctx.next('svc self-host logs')} · ${ctx.next('svc self-host stop')}`)
   },
 })
+
+async function inUse(server: ServerInfo): Promise<Refusal> {
+  const user = await otherUserOf(server)
+  const whose = user === null ? 'Another program started it' : `It is the server of ${user.name}`
+  const { data_dir: dataDir, url, pid } = server
+  return new Refusal('not_available', `A server uses ${dataDir} already: ${url} (process ${pid})`, {
+    hint: `${whose}. Stop it there, or set SVC_DATA_DIR to another data folder.`,
+    next: ['svc self-host status'],
+  })
+}
 
 /** Otherwise it would stand in the log alone. `none` was chosen. */
 function warnWithoutSandboxes({ out, next }: Context, ready: Ready | null): void {

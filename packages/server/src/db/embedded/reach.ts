@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { asUser, ownerName } from '@svc/contract/folder-owner'
-import { knownUsers } from '../../startup/foreign-file.ts'
+import { knownUsers, programWords } from '../../startup/foreign-file.ts'
 import { dataMajor } from './data.ts'
 import { EmbeddedPostgresError } from './error.ts'
 import { type EmbeddedLog, startEmbeddedPostgres } from './postgres.ts'
@@ -43,7 +43,7 @@ async function refuseAsRoot(dataDir: string): Promise<void> {
   if (process.getuid?.() !== 0) return
   const { uid } = await stat(dataDir)
   if (uid === 0) return
-  const owner = { uid, passwd: knownUsers() }
+  const owner = { uid, passwd: knownUsers(), program: programWords() }
   throw new EmbeddedPostgresError(
     'not-writable',
     `The data folder ${dataDir} belongs to ${ownerName(owner)}, and its database is stopped. Root would have to take its files over to start it. Run this command as that user, with the same settings: ${asUser(owner)} Or start the server first. Nothing was changed.`,
