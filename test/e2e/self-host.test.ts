@@ -40,7 +40,8 @@ test('svc self-host sets settings, starts, refuses a second start, shows status 
   expect(listed.stdout + set.stdout).not.toContain('a-long-secret-value')
 
   const first = await svc('self-host', 'start')
-  expect([first.code, first.stderr]).toEqual([0, expect.any(String)])
+  const began = `A new, empty server began in ${join(home, '.local/share/svc')}: its database was made just now.`
+  expect([first.code, first.stderr]).toEqual([0, expect.stringContaining(began)])
   const url = `http://127.0.0.1:${port}`
   expect(first.stdout).toContain(`The server is running: ${url}`)
   expect(first.stdout).toMatch(/http:\/\/127\.0\.0\.1:\d+\/sign-in#[0-9A-Za-z]{32}/)

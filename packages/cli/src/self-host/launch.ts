@@ -36,6 +36,8 @@ export interface Started {
   held: ServerInfo['held']
   /** The version of svc that used the data folder before. Null: the same one, or none. */
   earlierVersion: string | null
+  /** This start made the embedded database. */
+  isNew: boolean
   /** Which other servers it joined with a new data folder. */
   joins: string | null
   lacks: DoctorFinding[]
@@ -105,7 +107,7 @@ export async function startServer(
   const said = await saidIn({ log, from })
   const ownerLink = /Owner link\s+(https?:\/\/\S+#\S+)/.exec(said)?.[1] ?? null
   const { earlier_version: earlierVersion = null, joins = null, lacks = [] } = info ?? {}
-  return { state, held, ownerLink, earlierVersion, joins, lacks }
+  return { state, held, ownerLink, earlierVersion, isNew: isMakingDatabase(said), joins, lacks }
 }
 
 /** The server is remembered before it is ready, so that the other commands know it when this one is killed. */
@@ -267,8 +269,10 @@ function end(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
+const isMakingDatabase = (said: string) => /Preparing the database/.test(said)
+
 function phase(said: string): string {
-  if (/Preparing the database/.test(said)) return 'creating the database'
+  if (isMakingDatabase(said)) return 'creating the database'
   if (/Waiting for the earlier PostgreSQL/.test(said)) return 'waiting for the previous database to stop'
   if (/waiting until an earlier process of this server/.test(said))
     return 'waiting until its earlier process counts as ended'

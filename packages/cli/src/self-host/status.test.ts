@@ -304,6 +304,12 @@ test('self-host says of a server that ended by itself where its log is and how l
   expect(status.stdout).toContain('not running: it ended without svc self-host stop')
   expect(status.stdout).toContain('/the/log')
   expect(status.stderr).toContain('go on for 30 min after its end')
+  expect(status.stdout).not.toContain('does not exist')
+  const moved = `${folder.path}-moved`
+  await writeFile(join(config, 'self-host.json'), JSON.stringify({ ...state, data_dir: moved }))
+  const gone = await svc(['self-host', 'status'], { env: { ...env, SVC_DATA_DIR: moved } })
+  expect(gone.stdout).toContain(`${moved}  does not exist\n`)
+  await writeFile(join(config, 'self-host.json'), JSON.stringify(state))
   const alone = await svc(['self-host', 'status'], { env: { ...env, SVC_SANDBOX_LEASE_SECONDS: '0' } })
   expect(alone.stderr).toContain('Its sessions, apps and checks ended with it.')
   const stop = await svc(['self-host', 'stop'], { env })

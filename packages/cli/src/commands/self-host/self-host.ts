@@ -187,10 +187,11 @@ async function whyStopped(ctx: Context, left: ServerState | null) {
 
 async function showStopped(ctx: Context, left: ServerState | null, why: { log: string | null; error: string | null }) {
   const { out } = ctx
+  const folder = left?.data_dir ?? dataDirOf(await serverEnvironment(ctx))
   out.fields([
     ['server', red(left === null ? 'not running' : 'not running: it ended without svc self-host stop')],
     ['process', left === null ? null : `${left.pid}, which has ended`],
-    ['data', left?.data_dir ?? dataDirOf(await serverEnvironment(ctx))],
+    ['data', existsSync(folder) ? folder : [`${folder}  `, red('does not exist')]],
     ['last error', why.error === null ? null : red(why.error)],
     ['log', why.log],
   ])
