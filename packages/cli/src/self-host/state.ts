@@ -20,6 +20,8 @@ export interface ServerState {
   settings?: Record<string, string>
   /** Names of those that came from the settings file. Servers of earlier versions have none. */
   from_file?: string[]
+  /** A stop has asked it to end, and may have been interrupted before it did. */
+  stop_asked?: true
 }
 
 export type ServingServer = ServerState & { url: string }
@@ -34,7 +36,7 @@ export async function runningServer(ctx: Where): Promise<ServerState | null> {
 /** The server that ended without `svc self-host stop`: a crash, a kill, or the end of the machine. */
 export async function leftServer(ctx: Where): Promise<ServerState | null> {
   const state = await recordedServer(ctx)
-  return state === null || (await isRunning(state)) ? null : state
+  return state === null || state.stop_asked === true || (await isRunning(state)) ? null : state
 }
 
 /** The running server that the commands mean without a SVC_DATA_DIR in their shell. */

@@ -1,6 +1,6 @@
 /** `svc self-host` next to a server that it did not start, and next to one with other settings. */
 import { expect, test } from 'bun:test'
-import { mkdir, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { ownerSocketName, serverInfoPath } from '@svc/contract/daemon/owner-socket'
@@ -285,6 +285,31 @@ test('self-host start beside a running server says what status says is wrong wit
   const withoutDatabase = await startBeside(away, { database })
   expect(withoutDatabase).toContain('its database does not answer')
   expect(withoutDatabase).toContain('refuses requests (503). To examine it: ')
+})
+
+test('self-host status takes the end of a server for a stop, also when the command was interrupted', async () => {
+  await using folder = await temporaryFolder()
+  await using paused = await pausedProcess()
+  const { pid } = paused
+  const config = { SVC_CONFIG_FILE: join(folder.path, 'config.json') }
+  const file = join(folder.path, 'self-host.json')
+  const state = {
+    ...{ pid, born: await bornAt(pid), program: 'svc', url: 'http://127.0.0.1:1', log: '/the/log' },
+    ...{ data_dir: folder.path, started_at: '2026-11-21T11:00:00.000Z' },
+  }
+  await writeFile(file, JSON.stringify(state))
+  const main = join(import.meta.dir, '../../../svc/src/main.ts')
+  const stop = Bun.spawn([process.execPath, main, 'self-host', 'stop'], {
+    ...{ stdin: 'ignore', stdout: 'ignore', stderr: 'ignore', env: { PATH: process.env.PATH, ...config } },
+  })
+  const until = Date.now() + 60_000
+  while (!(await readFile(file, 'utf8')).includes('stop_asked') && Date.now() < until) await Bun.sleep(20)
+  stop.kill('SIGINT')
+  await stop.exited
+  process.kill(pid, 'SIGKILL')
+  while ((await isPaused(pid)) && Date.now() < until) await Bun.sleep(5)
+  const status = await svc(['self-host', 'status'], { env: config })
+  expect(status.stdout).toMatch(/server: +not running\n/)
 })
 
 test('self-host says of a server that ended by itself where its log is and how long its sandboxes go on', async () => {

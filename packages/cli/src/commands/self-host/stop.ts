@@ -7,7 +7,7 @@ import { Guided, UsageError } from '../../errors.ts'
 import { askServer, askServerIn, askStopWithSessions } from '../../self-host/ask-owner-link.ts'
 import { askServerProgram } from '../../self-host/ask-program.ts'
 import { foreignServer } from '../../self-host/foreign-server.ts'
-import { forgetServer, leftServer, runningServer } from '../../self-host/state.ts'
+import { forgetServer, leftServer, rememberServer, runningServer } from '../../self-host/state.ts'
 import { noteBeside } from '../../self-host/note-beside.ts'
 import { untilStopped } from '../../self-host/until-stopped.ts'
 import { clockText, countsOf, leaseText, leftRunning, verbFor } from '../../self-host/what-runs.ts'
@@ -40,6 +40,8 @@ export const stop = command({
     if (server === null) return flags.sessions ? endWithoutOurs(ctx, asked, discard) : stopWithoutOurs(ctx)
     const info = asked ?? (await askServerIn(server.data_dir, countMs))
     const sandboxes = (info?.pid === server.pid ? info.sandboxes : null) ?? null
+    // After an interrupt of this command, its end was still a stop.
+    await rememberServer(ctx, { ...server, stop_asked: true }, { isCopy: true })
     if (asked === null) process.kill(server.pid, 'SIGTERM')
     const goOn = !flags.sessions && sandboxes?.outlive === true
     await untilStopped(ctx, server, { goOn })
