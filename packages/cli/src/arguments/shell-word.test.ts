@@ -11,6 +11,10 @@ test('a suggested command has the settings of the shell that lead to its server'
   expect(withSettings('svc self-host resume', { ...copy, SVC_CONFIG_FILE: '/srv/copy.json', SVC_PUBLIC_URL: '' })).toBe(
     `SVC_CONFIG_FILE=/srv/copy.json SVC_DATA_DIR='/srv/the copy' SVC_MASTER_KEY_FILE=/srv/key SVC_PORT=8421 SVC_PUBLIC_URL= svc self-host resume`,
   )
+  // The saved settings are those of the client's configuration, whatever the data folder.
+  expect(withSettings('svc self-host env ls', { ...copy, SVC_CONFIG_FILE: '/srv/copy.json' })).toBe(
+    'SVC_CONFIG_FILE=/srv/copy.json svc self-host env ls',
+  )
   // Its value has a password.
   expect(withSettings('svc self-host stop --sessions', { DATABASE_URL: 'postgres://a:b@c/d' })).toBe(
     'DATABASE_URL="${DATABASE_URL:?}" svc self-host stop --sessions',

@@ -15,6 +15,9 @@ export function inProject(command: string, project: string | undefined): string 
 const ofThisServer =
   /^svc self-host (start|stop|status|logs|owner-link|backup|restore|check|resume|doctor|rotate-key|move-database|upgrade)( |$)/
 
+/** These read or change the saved settings alone. */
+const ofSettingsFile = /^svc self-host (env|configure|unit)( |$)/
+
 /** Settings that lead to a server, and so have to be where its next command is pasted. */
 const leading = ['SVC_CONFIG_FILE', 'SVC_DATA_DIR', 'SVC_MASTER_KEY_FILE', 'DATABASE_URL'] as const
 
@@ -25,6 +28,8 @@ export type Env = Readonly<Record<string, string | undefined>>
 
 /** Puts the settings of this shell before a suggested command that would otherwise act on another server. */
 export function withSettings(command: string, env: Env): string {
+  if (ofSettingsFile.test(command))
+    return env.SVC_CONFIG_FILE ? `SVC_CONFIG_FILE=${quote(env.SVC_CONFIG_FILE)} ${command}` : command
   if (!ofThisServer.test(command)) return command
   // A resume prints the next start.
   const starts = /^svc self-host (start|resume)( |$)/.test(command) && Boolean(env.SVC_DATA_DIR)

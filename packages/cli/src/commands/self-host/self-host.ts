@@ -199,7 +199,8 @@ async function showStopped(ctx: Context, left: ServerState | null, why: { log: s
   if (left !== null) out.note(await leftRunning(ctx))
   await noteFolderOfShell(ctx, { isCopy: false })
   await noteBeside(ctx, 'svc self-host status')
-  out.note(`Next: ${ctx.next('svc self-host start')}`)
+  // The same start would fail again.
+  out.note(`${why.error === null ? 'Next' : 'Once the last error is fixed'}: ${ctx.next('svc self-host start')}`)
 }
 
 /** Finds the server by its state file, or by the socket of its data folder, and the settings that its next start changes. */
