@@ -35,8 +35,8 @@ function requireSome({ config }: Pick<Deps, 'config'>, catalog: ModelCatalog): v
   throw new ServiceError('no_model', 'No model is configured on this server, so no agent can work.', {
     hint: [
       `An owner of this server sets one at ${config.publicUrl}${modelPagePath},`,
-      'or on its machine: svc self-host env set SVC_LLM_UPSTREAM_URL=<url> SVC_LLM_UPSTREAM_KEY=<key> SVC_LLM_MODEL=<name>, for a server of svc self-host start.',
-      'A server that npm start, a service or a container runs has these settings in its own environment.',
+      'or on its machine: svc self-host env set SVC_LLM_UPSTREAM_URL=<url> SVC_LLM_UPSTREAM_KEY=<key> SVC_LLM_MODEL=<name>, for a server of svc self-host start or a service of svc self-host unit.',
+      'A server that npm start, another service or a container runs has these settings in its own environment.',
       `To try the service without one, choose the demo model, which is a script: svc sessions new --model ${scriptedModelName} --prompt 'Show me'`,
     ].join(' '),
   })

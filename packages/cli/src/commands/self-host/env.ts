@@ -64,7 +64,7 @@ async function list(ctx: Context): Promise<void> {
     { title: 'VALUE', of: (row) => row.value ?? dim('-'), shrink: true },
     { title: 'DESCRIPTION', of: (row) => row.summary, shrink: true },
   ])
-  out.note(`Saved in ${selfHostFile(ctx, 'env')}, without a mask.`)
+  out.note(`Saved in ${selfHostFile(ctx, 'env')}. That file has secrets in the clear.`)
   for (const { says, names } of problems)
     if (names.some((name) => Object.hasOwn(found, name))) out.warn(`The server would not start: ${says}`)
 }

@@ -125,7 +125,10 @@ function sayNext({ out, io, next }: Context, { to, saved }: { to: string; saved:
       ? withShell
       : `DATABASE_URL= ${withSettings('svc self-host start', { ...io.env, DATABASE_URL: undefined })}`
   if (saved.in !== null) out.note(`Saved in ${saved.in}. Next: ${start}`)
-  const who = saved.in === null ? 'Before the next start, the server' : 'A server that npm start or a service starts'
+  const who =
+    saved.in === null
+      ? 'Before the next start, the server'
+      : 'A service of svc self-host unit reads those settings, too. Any other server, such as one of npm start,'
   out.note(`${who} needs ${setting} where its settings are: the environment, or the EnvironmentFile of its service.`)
   if (saved.in === null && !isEmbedded)
     out.note(
