@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '@svc/git/testing'
-import { isAlive, isZombie } from '../../packages/cli/src/self-host/state.ts'
+import { isAlive, isPaused, isZombie } from '../../packages/cli/src/self-host/state.ts'
 import { program, run, until } from './harness.ts'
 
 /** A start whose server was paused before it was ready: it creates its database first, which takes seconds. */
@@ -21,6 +21,8 @@ async function pausedStart() {
     return text !== null && (JSON.parse(text) as { pid: number })
   })
   process.kill(pid, 'SIGSTOP')
+  // A process that waits for its disk stops afterwards.
+  await until('the server to be paused', () => isPaused(pid))
   return {
     ...{ svc, client, pid, url: `http://127.0.0.1:${port}` },
     status: async () => JSON.parse((await svc('status', '--json')).stdout) as Record<string, unknown>,

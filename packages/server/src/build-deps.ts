@@ -69,6 +69,14 @@ function refuseFolder(config: Config): void {
   refuseOlderCopy(config)
 }
 
+/** Resolves with a text if the folder is of an earlier time than when its server last ran. */
+async function enterFolder(config: Config, log: Deps['log']): Promise<string | null> {
+  const earlierState = earlierStateText(config)
+  if (earlierState !== null) log.warn(earlierState)
+  await recordFolder(config, { log })
+  return earlierState
+}
+
 /** Makes everything the server uses, each part after those it depends on. A failure ends the parts that have started. */
 export async function buildDeps(
   config: Config,
@@ -93,9 +101,7 @@ export async function buildDeps(
     const earlierVersion = await findEarlierVersion({ db: opened.db, log }, folderId)
     const { joins, ...registered } = await registerServer({ db: opened.db, config, log }, { instanceId, folderId })
     await keepDatabase(config, url)
-    const earlierState = earlierStateText(config)
-    if (earlierState !== null) log.warn(earlierState)
-    await recordFolder(config, { log })
+    const earlierState = await enterFolder(config, log)
     guardName(opened, { ...registered, instanceId, config, onLost: endProcess(log) })
     const peerTls = config.peerUrl === null ? null : await PeerTls.make(keyring)
     const egress = makeEgressGate({

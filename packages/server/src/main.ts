@@ -163,10 +163,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
       shutdown.drain('readers of events', deps.events.close()),
       shutdown.drain('background jobs', working),
     ])
-    if (config.roles.worker) {
-      const marked = renewFolder(deps, { isStopping: true }).catch(unmarked(log))
-      await shutdown.drain('the mark of the data folder', marked)
-    }
+    if (config.roles.worker) await shutdown.drain('the mark of the data folder', markStop(deps))
   } finally {
     await shutdown.drain('connections', Promise.all([listener.close(), peers?.close(), relay.close(), owners?.close()]))
     await shutdown.wait('the heartbeat', Promise.resolve(heartbeat?.end()))
@@ -265,8 +262,10 @@ async function lockFolder(config: Config, log: Deps['log']): Promise<WatchedFold
   return watchFolder(lockDataFolder(dataDir, randomUUID), { dataDir, log })
 }
 
-const unmarked = (log: Deps['log']) => (error: unknown) =>
-  log.warn({ err: error }, 'the mark of the data folder was not renewed')
+const markStop = (deps: Deps) =>
+  renewFolder(deps, { isStopping: true }).catch((error: unknown) =>
+    deps.log.warn({ err: error }, 'the mark of the data folder was not renewed'),
+  )
 
 function logFailed(log: Deps['log']): (error: unknown) => void {
   return (error) => log.error({ err: error }, 'a request failed before its handler could answer it')
