@@ -15,7 +15,7 @@ import { join } from 'node:path'
 
 import type { ReadFilesReply, WorkTreeEntry } from '@svc/contract/daemon/work-tree'
 
-import { type DaemonUnderTest, startTestDaemon, testToken } from '../testing.ts'
+import { type DaemonUnderTest, startTestDaemon, testToken, until } from '../testing.ts'
 
 const gitEnv = {
   PATH: process.env.PATH ?? '',
@@ -272,8 +272,8 @@ describe('a hostile work tree', () => {
     write('slow/a.hang', 'two\n')
     expect(await read('slow/a.hang')).toMatchObject({ kind: 'file', git: null, size: 4 })
     expect(await states('slow')).toEqual({ 'a.hang': null })
-    const left = Bun.spawnSync(['pgrep', '-f', '^sleep 61234$'])
-    expect(left.stdout.toString()).toBe('')
+    const left = () => Bun.spawnSync(['pgrep', '-f', '^sleep 61234$']).stdout.toString()
+    await until('the filter to be gone', () => left() === '')
     rmSync(join(work, 'slow'), { recursive: true })
     run(['git', 'rm', '--quiet', '--cached', '-r', 'slow'])
     unlinkSync(join(work, '.gitattributes'))
