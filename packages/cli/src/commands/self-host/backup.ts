@@ -420,7 +420,8 @@ export const resume = command({
     out.warn('If its original still runs, stop it now: both act, and only one of them should.')
     const { SVC_BACKUP_DIR: place, SVC_BACKUP_KEY_FILE: key } = await serverEnvironment(ctx)
     if (place) {
-      const claim = `svc self-host backup ${quote(placeOf(place))}${key ? ` --encrypt ${quote(key)}` : ''} --claim`
+      const encrypt = key ? ` --encrypt ${quote(key)}` : ''
+      const claim = `svc self-host backup ${quote(placeOf(place))}${encrypt} --claim`
       out.note(`If ${place} has the backups of its original, go on there: ${ctx.next(claim)}`)
     }
     const start = withSettings('svc self-host start', await withItsPort(ctx))
