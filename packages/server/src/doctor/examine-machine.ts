@@ -1,6 +1,5 @@
 /** `svc server --doctor`: which sandboxes a server on this machine could run, without starting one. One JSON document. */
 import { existsSync } from 'node:fs'
-import { readdir, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type DoctorReport, driversAlone } from '@svc/contract/daemon/owner-socket'
 import type { Config } from '../config.ts'
@@ -8,7 +7,7 @@ import { runningDatabase } from '../db/embedded/running.ts'
 import { openDatabase } from '../db/pool.ts'
 import { makeLog } from '../log.ts'
 import { chooseDriver, makeDrivers } from '../startup/choose-driver.ts'
-import { makeRunDir } from '../startup/run-dir.ts'
+import { makeRunDir, removeRunDir } from '../startup/run-dir.ts'
 import { hasTables } from './store.ts'
 import { examineService } from './examine-service.ts'
 
@@ -34,12 +33,7 @@ export async function examineMachine(config: Config, more: string[]): Promise<Do
     }
   } finally {
     await database?.close()
-    if (!isThere) await leaveNothing(config, runDir)
+    // A folder that was moved away can come back to its path.
+    if (!isThere) await removeRunDir(config, runDir)
   }
-}
-
-/** A folder that was moved away can come back to its path. */
-async function leaveNothing({ dataDir }: Config, runDir: string): Promise<void> {
-  await rm(runDir, { recursive: true, force: true })
-  if ((await readdir(dataDir)).length === 0) await rmdir(dataDir)
 }

@@ -1,6 +1,6 @@
 /** The folder of the server's sockets and sandboxes, private to its user. */
 import { constants, existsSync } from 'node:fs'
-import { lstat, mkdir, mkdtemp, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, mkdtemp, open, readdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
@@ -65,6 +65,12 @@ async function replaceFile(file: string, text: string): Promise<void> {
 export async function recordedRunDir(config: Pick<Config, 'dataDir'>): Promise<string | null> {
   const text = await readFile(join(config.dataDir, recordName), 'utf8').catch(() => '')
   return text.startsWith('/') ? text : null
+}
+
+/** Removes a run folder that was just made, and the data folder if that has nothing else. */
+export async function removeRunDir({ dataDir }: Pick<Config, 'dataDir'>, runDir: string): Promise<void> {
+  for (const path of [runDir, join(dataDir, recordName)]) await rm(path, { recursive: true, force: true })
+  if ((await readdir(dataDir)).length === 0) await rmdir(dataDir)
 }
 
 /** Removes what no sandbox needs. While one lives, the folders of the sockets stay, because it has them mounted. */
