@@ -108,7 +108,7 @@ test('the doctor and the page say whether the master key is there, fits, and is 
   await writeFile(file, 'no key\n')
   expect(await both()).toMatchObject({ state: 'missing', says: expect.stringContaining('does not contain 32 bytes') })
   await rm(file)
-  expect(await both()).toMatchObject({ state: 'missing', mend: expect.stringMatching(/^Restore key [0-9a-f]{16}/) })
+  expect(await both()).toMatchObject({ state: 'missing', mend: expect.stringMatching(/Restore key [0-9a-f]{16}/) })
   expect((await examine()).code).toBe(1)
   await copyFile(copy, file)
   expect((await both()).state).toBe('good')
