@@ -27,7 +27,7 @@ import { withKeyCleanup } from './redaction/forgetting-driver.ts'
 import { Metrics } from './metrics/metrics.ts'
 import { watchedKeyring } from './redaction/watched-keyring.ts'
 import type { StartupHooks } from './startup/banner.ts'
-import { earlierStateText, recordFolder, refuseCopyOfRunning, refuseOlderCopy } from './startup/folder-records.ts'
+import { earlierStateText, recordFolder, refuseToServe } from './startup/folder-records.ts'
 import { keepDatabase, refuseLackingDatabase, refuseOtherDatabase } from './startup/other-database.ts'
 import { makeRunDir } from './startup/run-dir.ts'
 import { chooseDriver } from './startup/choose-driver.ts'
@@ -65,8 +65,7 @@ async function startEmbedded({ databaseUrl, dataDir }: Config, log: Deps['log'])
 function refuseFolder(config: Config): void {
   refuseUnfinishedRestore(config)
   refuseLackingDatabase(config)
-  refuseCopyOfRunning(config)
-  refuseOlderCopy(config)
+  refuseToServe(config)
 }
 
 /** Resolves with a text if the folder is of an earlier time than when its server last ran. */

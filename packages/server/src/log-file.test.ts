@@ -1,6 +1,6 @@
 /** The log of a server whose disk is full for a while, and of one whose shell does not append to it. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdtemp, open, readdir, readFile, rm } from 'node:fs/promises'
+import { type FileHandle, mkdtemp, open, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SmallDisk } from './testing-small-disk.ts'
@@ -59,12 +59,7 @@ const limited = (path: string) =>
     `path: ${JSON.stringify(path)}, bytesMax: 100, onFailed: (error) => write('failed ' + error.message + '\\n')`,
   )
 
-test.each(['a', 'w'])('rotates the file of a shell only if it appends, and says so otherwise (%s)', async (flags) => {
-  const folder = await mkdtemp(join(dir, 'shell-'))
-  const path = join(folder, 'server.log')
-  const log = await open(path, flags)
-  const earlier = `${'x'.repeat(200)}\n`
-  await log.write(earlier)
+async function logTwoLines(path: string, log: FileHandle): Promise<void> {
   const child = Bun.spawn([process.execPath, '--eval', limited(path)], {
     stdin: new Blob(['one\n', 'two\n']),
     stdout: 'ignore',
@@ -72,6 +67,15 @@ test.each(['a', 'w'])('rotates the file of a shell only if it appends, and says 
   })
   expect(await child.exited).toBe(0)
   await log.close()
+}
+
+test.each(['a', 'w'])('rotates the file of a shell only if it appends, and says so otherwise (%s)', async (flags) => {
+  const folder = await mkdtemp(join(dir, 'shell-'))
+  const path = join(folder, 'server.log')
+  const log = await open(path, flags)
+  const earlier = `${'x'.repeat(200)}\n`
+  await log.write(earlier)
+  await logTwoLines(path, log)
   const isAppended = flags === 'a'
   expect((await readdir(folder)).sort()).toEqual(isAppended ? ['server.log', 'server.log.1'] : ['server.log'])
   const why = `failed ${path} is not open for appending, so its content stays there. Start the server with 2>> ${path}, not with 2>.\n`
@@ -82,12 +86,6 @@ test('begins a line of its own after a server that could not end its last line',
   const path = join(await mkdtemp(join(dir, 'cut-')), 'server.log')
   const log = await open(path, 'a')
   await log.write('{"level":')
-  const child = Bun.spawn([process.execPath, '--eval', limited(path)], {
-    stdin: new Blob(['one\n', 'two\n']),
-    stdout: 'ignore',
-    stderr: log.fd,
-  })
-  expect(await child.exited).toBe(0)
-  await log.close()
+  await logTwoLines(path, log)
   expect(await readFile(path, 'utf8')).toBe('{"level":\none\ntwo\n')
 })

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
-import { withCommands, withSettings } from './shell-word.ts'
+import { withCommands } from '@svc/contract/shell-words'
+import { withSettings } from './shell-word.ts'
 
 test('a suggested command has the settings of the shell that lead to its server', () => {
   const copy = { SVC_DATA_DIR: '/srv/the copy', SVC_MASTER_KEY_FILE: '/srv/key', SVC_PORT: '8421' }

@@ -41,8 +41,3 @@ export function withSettings(command: string, env: Env): string {
   const cleared = starts ? addresses.filter((name) => env[name] === '').map((name) => `${name}=`) : []
   return [...words, ...cleared, command].join(' ')
 }
-
-/** The same for each command in a text of the server, which does not know this shell. One after a colon is for this server. */
-export function withCommands(text: string, next: (command: string) => string): string {
-  return text.replaceAll(/(?<=: )svc self-host [\w-]+/g, next)
-}

@@ -1,5 +1,5 @@
 /** Runs commands of the server's own program with the settings of this machine's server. */
-import { withCommands } from '../arguments/shell-word.ts'
+import { withCommands } from '@svc/contract/shell-words'
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
 import { insteadOfSettings } from './invalid-settings.ts'

@@ -83,7 +83,7 @@ export function peerGitRoutes(app: App, deps: PeerDeps): void {
     })
 }
 
-/** What a move copies. A server of an earlier version takes a manifest that is null for a repository that is not here. */
+/** Describes what a move copies. A server of an earlier version takes a manifest that is null for a repository that is not here. */
 async function describe(deps: PeerDeps, project: ProjectRow, dir: string): Promise<Described<unknown>> {
   const { db, serverName } = deps
   const problem = await whyNotToMove(db, project, { dir, serverName })

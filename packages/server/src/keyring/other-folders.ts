@@ -1,25 +1,10 @@
 /** Data folders whose servers are known to have used a master key in the folder of this one. */
-import type { Config } from '../config.ts'
-import { readFolderId } from '../startup/folder-lock.ts'
-import { readRecords } from '../startup/folder-records.ts'
+import { isThere, readRecords, type RecordedFolder } from '../startup/folder-records.ts'
 
-/** As of the original of a restored copy. One that was moved away or removed does not count. */
-export function otherFolders(config: Pick<Config, 'databaseUrl' | 'dataDir' | 'masterKeyFile'>): string[] {
+/** As of the original of a restored copy. One that was moved away or removed does not count, nor one of another user, whose server cannot read the key. */
+export function otherFolders(config: RecordedFolder): string[] {
   return readRecords(config)
-    .filter(({ data_dir, folder_id }) => data_dir !== config.dataDir && idOf(data_dir) === folder_id)
+    .filter((record) => record.data_dir !== config.dataDir && isThere(record))
     .map(({ data_dir }) => data_dir)
     .toSorted()
-}
-
-function idOf(dataDir: string): string | null {
-  try {
-    return readFolderId(dataDir)
-  } catch {
-    return isOfOtherUser()
-  }
-}
-
-/** Its server cannot read the key either. */
-function isOfOtherUser(): null {
-  return null
 }

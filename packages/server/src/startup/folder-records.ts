@@ -139,6 +139,8 @@ export async function renewFolder(
   await recordFolder(deps.config, { log: deps.log, isStopping })
 }
 
+const ownOf = (records: Found[], { dataDir }: RecordedFolder) => records.find(({ data_dir }) => data_dir === dataDir)
+
 /** Records of the same data at other paths, but for those with which a server went on elsewhere. */
 function othersOf(config: RecordedFolder, folderId: string): Found[] {
   return readRecords(config).filter(
@@ -165,7 +167,7 @@ const useFolder = (dataDir: string) =>
 /** Why a folder without data may not be that of a first start. Null: it may. */
 export function whyNotFirst(config: RecordedFolder): NotNewest | null {
   const records = readRecords(config)
-  const own = records.find(({ data_dir }) => data_dir === config.dataDir)
+  const own = ownOf(records, config)
   if (own === undefined) return null
   return {
     says: `The data folder ${config.dataDir} is empty, and a server ran in it (last at ${own.at}).`,
@@ -210,7 +212,7 @@ const goOn = ({ file }: Found) =>
 /** Below a disk that is not mounted there may be a folder of before, and a disk that was given up may come back. */
 function whyStranger(config: RecordedFolder, folderId: string): NotNewest | null {
   const records = readRecords(config)
-  const own = records.find(({ data_dir }) => data_dir === config.dataDir)
+  const own = ownOf(records, config)
   // An id that was lost with its file is made anew.
   if (own === undefined || own.folder_id === folderId || hasMark(config, own.mark)) return null
   return {
@@ -220,11 +222,17 @@ function whyStranger(config: RecordedFolder, folderId: string): NotNewest | null
   }
 }
 
+/** For what serves a folder, or moves its data. */
+export function refuseToServe(config: RecordedFolder): void {
+  refuseCopyOfRunning(config)
+  refuseOlderCopy(config)
+}
+
 /**
- * For what serves a folder, or moves its data. A copy that was made while a server ran in the original lacks what that
- * server has acknowledged since, and no mark shows it before the next one.
+ * A copy that was made while a server ran in the original lacks what that server has acknowledged since, and no mark shows it
+ * before the next one.
  */
-export function refuseCopyOfRunning(config: RecordedFolder): void {
+function refuseCopyOfRunning(config: RecordedFolder): void {
   if (config.databaseUrl !== null) return
   const { dataDir } = config
   const folderId = readFolderId(dataDir)
@@ -247,12 +255,13 @@ export function refuseCopyOfRunning(config: RecordedFolder): void {
 export function earlierStateText(config: RecordedFolder): string | null {
   if (config.databaseUrl !== null) return null
   const { dataDir } = config
-  const own = readRecords(config).find(({ data_dir }) => data_dir === dataDir)
+  const own = ownOf(readRecords(config), config)
   if (own === undefined || hasMark(config, own.mark)) return null
   return `The data folder ${dataDir} is of an earlier time than when a server last ran in it (at ${own.at}), as after a snapshot of it was put back. Run svc self-host check: it shows what disagrees.`
 }
 
-function isThere({ data_dir, folder_id }: FolderRecord): boolean {
+/** False also for a folder that this user may not read. */
+export function isThere({ data_dir, folder_id }: FolderRecord): boolean {
   try {
     return readFolderId(data_dir) === folder_id
   } catch {
@@ -260,7 +269,6 @@ function isThere({ data_dir, folder_id }: FolderRecord): boolean {
   }
 }
 
-/** A folder that this user may not read counts as gone. */
 function isOfOtherUser(): false {
   return false
 }

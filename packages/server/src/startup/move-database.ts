@@ -20,7 +20,7 @@ import { dayOf, readMove, writeMove } from '../db/move/state.ts'
 import { isDatabaseUnavailable } from '../db/unavailable.ts'
 import { startIn } from './embedded-end.ts'
 import { lockDataFolder } from './folder-lock.ts'
-import { refuseCopyOfRunning, refuseOlderCopy } from './folder-records.ts'
+import { refuseToServe } from './folder-records.ts'
 import {
   keepMovedDatabase,
   refuseCommandWithoutDatabase,
@@ -95,9 +95,7 @@ async function openSource(config: Config, to: string): Promise<End> {
       `There is no database in ${dataDir}. Set SVC_DATA_DIR to the data folder of the server, or DATABASE_URL to its PostgreSQL. Nothing was changed.`,
     )
   }
-  const embedded = { ...config, databaseUrl: null }
-  refuseCopyOfRunning(embedded)
-  refuseOlderCopy(embedded)
+  refuseToServe({ ...config, databaseUrl: null })
   const own = await startIn(folder)
   try {
     await refuseDataOfBefore(dataDir, own.client)

@@ -1,4 +1,5 @@
 /** Commands of `svc self-host` that a server prints, with the settings that lead back to it. */
+import { withCommands } from '@svc/contract/shell-words'
 import { type Config, defaultDataDir, defaultMasterKeyFile } from '../config.ts'
 
 type Folder = Pick<Config, 'dataDir' | 'masterKeyFile'>
@@ -16,7 +17,7 @@ export function shellSettings({ dataDir, masterKeyFile }: Folder): string {
  * may have it, and without it the data folder refuses another database.
  */
 export function withShellSettings(config: Folder, text: string): string {
-  return text.replaceAll(/(?<=: )svc self-host /g, (command) => `${shellSettings(config)}${command}`)
+  return withCommands(text, (command) => `${shellSettings(config)}${command}`)
 }
 
 export const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`

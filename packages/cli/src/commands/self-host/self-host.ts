@@ -8,7 +8,7 @@ import {
   driversAlone,
 } from '@svc/contract/daemon/owner-socket'
 import { command } from '../../arguments/command.ts'
-import { quote, withCommands } from '../../arguments/shell-word.ts'
+import { quote, withCommands } from '@svc/contract/shell-words'
 import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
 import { askExamination, askMasterKey, askOwnerLink, askSilent } from '../../self-host/ask-owner-link.ts'
