@@ -5,8 +5,9 @@ import { copyFile, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promise
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createOwnedDatabase } from '../../packages/server/src/startup/testing-move.ts'
+import { programOf } from '../../packages/server/src/startup/testing-program.ts'
 import { document } from './document.ts'
-import { gatewayOf, git, makeFirstCommit, program, removeFolder, root, run, Server, until } from './harness.ts'
+import { gatewayOf, git, makeFirstCommit, program, removeFolder, run, Server, until } from './harness.ts'
 
 setDefaultTimeout(400_000)
 
@@ -34,9 +35,8 @@ afterAll(async () => {
 const selfHost = (args: string[], env: Record<string, string> = server.env) =>
   run([program, 'self-host', ...args], { env, cwd: dir })
 
-/** The server's program from source, which has failpoints. */
-const fromSource = (failpoint: string, flag: string, input: object, env: Record<string, string>) =>
-  Bun.spawn([process.execPath, join(root, 'packages/svc/src/main.ts'), 'server', flag], {
+const withFailpoint = async (failpoint: string, flag: string, input: object, env: Record<string, string>) =>
+  Bun.spawn([...(await programOf('svc')), 'server', flag], {
     env: { ...env, SVC_FAILPOINTS: failpoint },
     stdin: new TextEncoder().encode(JSON.stringify(input)),
     stdout: 'ignore',
@@ -45,7 +45,7 @@ const fromSource = (failpoint: string, flag: string, input: object, env: Record<
 
 /** Until it kills itself there. */
 async function killedAt(point: string, flag: string, input: object, env: Record<string, string>): Promise<void> {
-  const killed = fromSource(`${point}=kill`, flag, input, env)
+  const killed = await withFailpoint(`${point}=kill`, flag, input, env)
   await killed.exited
   expect([point, killed.signalCode]).toEqual([point, 'SIGKILL'])
 }
@@ -128,7 +128,7 @@ test('a place that interrupted backups filled takes backups again', async () => 
   expect((await leftovers()).length).toBeGreaterThan(1)
 
   // It ends before its manifest, too.
-  const client = [process.execPath, join(root, 'packages/svc/src/main.ts'), 'self-host', 'backup', backups]
+  const client = [...(await programOf('svc')), 'self-host', 'backup', backups]
   const killed = await run(client, { env: { ...server.env, SVC_FAILPOINTS: 'backup.after_tables=kill' }, cwd: dir })
   expect(killed.code).toBe(1)
   expect(killed.stderr).toContain('The backup was interrupted. Earlier ones are whole; run the command again.')
@@ -170,7 +170,7 @@ test('a project that is purged during a backup is left out by the restore, which
   await makeFirstCommit(server, purged.project_id)
   const reached = join(dir, 'reached')
   const input = { place: backups, keyFile: null, keep: null }
-  const running = fromSource(`backup.after_tables=pause:${reached}`, '--backup', input, server.env)
+  const running = await withFailpoint(`backup.after_tables=pause:${reached}`, '--backup', input, server.env)
   await until('the tables to be stored', () => existsSync(reached))
   await server.json(['projects', 'rm', purged.project_id, '--purge', '--yes'])
   await rm(reached)
@@ -212,7 +212,7 @@ test('a backup has a repository whose branches are deleted and moved while it ru
     const lost = await git(store, 'rev-parse', 'gone')
     const reached = join(dir, 'reached')
     const input = { place: to, keyFile: null, keep: null }
-    const running = fromSource(`backup.after_tables=pause:${reached}`, '--backup', input, server.env)
+    const running = await withFailpoint(`backup.after_tables=pause:${reached}`, '--backup', input, server.env)
     await until('the tables to be stored', () => existsSync(reached))
     await git(busy, 'push', '--quiet', 'origin', ':gone', '+origin/main:moved')
     // As the server reclaims the space of branches.

@@ -4,20 +4,10 @@ import { cp, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createOwnedDatabase, type OwnedDatabase } from '../../packages/server/src/startup/testing-move.ts'
+import { programOf } from '../../packages/server/src/startup/testing-program.ts'
 import { type Acknowledged, hasEverything, manifest, staysOpen, Work } from './acknowledged-work.ts'
 import { document } from './document.ts'
-import {
-  gatewayOf,
-  git,
-  makeFirstCommit,
-  program,
-  removeFolder,
-  root,
-  run,
-  Server,
-  ServerProcess,
-  until,
-} from './harness.ts'
+import { gatewayOf, git, makeFirstCommit, program, removeFolder, run, Server, ServerProcess, until } from './harness.ts'
 
 setDefaultTimeout(300_000)
 
@@ -145,9 +135,9 @@ test('backs up while work goes on, also after a backup was killed in the middle'
   expect(first).toMatchObject({ missing: [], backups: 1 })
 
   await work.more()
-  // In the program from source, which has failpoints. What was packed by then is used again.
+  // In a program with failpoints. What was packed by then is used again.
   for (const point of ['backup.after_tables', 'backup.after_pack', 'backup.after_state', 'backup.before_manifest']) {
-    const killed = Bun.spawn([process.execPath, join(root, 'packages/svc/src/main.ts'), 'server', '--backup'], {
+    const killed = Bun.spawn([...(await programOf('svc')), 'server', '--backup'], {
       env: { ...server.env, SVC_FAILPOINTS: `${point}=kill` },
       stdin: new TextEncoder().encode(JSON.stringify({ place: backups, keyFile: null, keep: null })),
       stdout: 'ignore',

@@ -5,8 +5,9 @@ import { cp, mkdtemp, readdir, readFile, stat, truncate, writeFile } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { hasObjectStore, ObjectStore } from '../../packages/server/src/backup/place/testing-object-store.ts'
+import { programOf } from '../../packages/server/src/startup/testing-program.ts'
 import { document } from './document.ts'
-import { gatewayOf, git, makeFirstCommit, program, removeFolder, root, run, Server, until } from './harness.ts'
+import { gatewayOf, git, makeFirstCommit, program, removeFolder, run, Server, until } from './harness.ts'
 
 setDefaultTimeout(300_000)
 
@@ -102,7 +103,7 @@ describe.skipIf(!hasObjectStore)('backups in a bucket', () => {
 
   test('goes on after a backup that was killed in the middle of an upload', async () => {
     await push('large.bin', 70_000_000)
-    const killed = Bun.spawn([process.execPath, join(root, 'packages/svc/src/main.ts'), 'server', '--backup'], {
+    const killed = Bun.spawn([...(await programOf('svc')), 'server', '--backup'], {
       env: { ...server.env, SVC_FAILPOINTS: 'backup.after_part=kill' },
       stdin: new TextEncoder().encode(JSON.stringify({ place: address, keyFile: null, keep: null })),
       stdout: 'ignore',

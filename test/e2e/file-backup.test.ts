@@ -4,7 +4,8 @@ import { copyFile, mkdir, mkdtemp, open, readdir, readFile, stat, truncate, writ
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { document } from './document.ts'
-import { gatewayOf, git, makeFirstCommit, program, removeFolder, root, run, Server, ServerProcess } from './harness.ts'
+import { programOf } from '../../packages/server/src/startup/testing-program.ts'
+import { gatewayOf, git, makeFirstCommit, program, removeFolder, run, Server, ServerProcess } from './harness.ts'
 
 setDefaultTimeout(300_000)
 
@@ -172,7 +173,7 @@ test.each(['backup.after_tables', 'backup.after_pack', 'backup.before_manifest',
   'a backup killed at %s leaves no file under the name, and the next one removes what it left',
   async (point) => {
     const [name, next] = [point.replace(/\W/g, '-'), `${point.replace(/\W/g, '-')}-next`].map((each) => `${each}.tar`)
-    const killed = Bun.spawn([process.execPath, join(root, 'packages/svc/src/main.ts'), 'server', '--backup'], {
+    const killed = Bun.spawn([...(await programOf('svc')), 'server', '--backup'], {
       env: { ...server.env, SVC_FAILPOINTS: `${point}=kill` },
       stdin: new TextEncoder().encode(JSON.stringify({ place: join(shelf, name!), keyFile: null, keep: null })),
       stdout: 'ignore',

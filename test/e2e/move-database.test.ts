@@ -10,18 +10,8 @@ import {
   testPassword,
 } from '../../packages/server/src/startup/testing-move.ts'
 import { Screen } from '../../packages/cli/src/testing/screen.ts'
-import {
-  gatewayOf,
-  git,
-  makeFirstCommit,
-  program,
-  type Ran,
-  root,
-  run,
-  Server,
-  ServerProcess,
-  until,
-} from './harness.ts'
+import { programOf } from '../../packages/server/src/startup/testing-program.ts'
+import { gatewayOf, git, makeFirstCommit, program, type Ran, run, Server, ServerProcess, until } from './harness.ts'
 import { below, isAlive } from './processes.ts'
 
 setDefaultTimeout(300_000)
@@ -111,9 +101,7 @@ test('the data of a running server do not move', async () => {
 
 test('a move that is killed in the middle leaves the server able to start, and moves when it is repeated', async () => {
   const reached = join(server.dir, 'reached')
-  // A built program has no such points.
-  const source = [process.execPath, join(root, 'packages/svc/src/main.ts')]
-  const client = Bun.spawn([...source, 'self-host', 'move-database', '-'], {
+  const client = Bun.spawn([...(await programOf('svc')), 'self-host', 'move-database', '-'], {
     env: { ...server.env, SVC_FAILPOINTS: `database.before_commit=pause:${reached}` },
     cwd: server.dir,
     stdin: new TextEncoder().encode(`${target.url}\n`),

@@ -6,11 +6,10 @@ import { join } from 'node:path'
 import { makeToken } from '@svc/contract'
 import { SmallDisk } from '../testing-small-disk.ts'
 import { until } from '../testing-until.ts'
+import { programOf } from './testing-program.ts'
 import { type BootedServer, bootServer } from './testing-server.ts'
 
 setDefaultTimeout(300_000)
-
-const client = join(import.meta.dir, '../../../svc/src/main.ts')
 
 let dir: string
 let data: string
@@ -29,7 +28,7 @@ afterAll(async () => {
 })
 
 async function selfHost(...args: string[]) {
-  const child = Bun.spawn([process.execPath, client, 'self-host', ...args], {
+  const child = Bun.spawn([...(await programOf('svc')), 'self-host', ...args], {
     stdout: 'pipe',
     stderr: 'pipe',
     env: {

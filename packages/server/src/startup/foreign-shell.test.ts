@@ -4,10 +4,9 @@ import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createTestDatabase, type TestDatabase } from '../db/testing-cluster.ts'
+import { programOf } from './testing-program.ts'
 
 setDefaultTimeout(120_000)
-
-const client = join(import.meta.dir, '../../../svc/src/main.ts')
 
 let dir: string
 let database: TestDatabase
@@ -25,7 +24,7 @@ afterAll(async () => {
 
 /** Each folder has a client of its own, as on machines of their own. */
 async function selfHost(args: string[], folder: string, env: Record<string, string> = {}) {
-  const child = Bun.spawn([process.execPath, client, 'self-host', ...args], {
+  const child = Bun.spawn([...(await programOf('svc')), 'self-host', ...args], {
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
@@ -133,7 +132,8 @@ test.if(process.getuid?.() === 0)(
     await chown(join(dir, 'of-nobody'), nobody, nobody)
     const folder = join(dir, 'restored')
     const start = ['setpriv', '--reuid', String(nobody), '--regid', String(nobody), '--clear-groups', process.execPath]
-    const child = Bun.spawn([...start, client, 'self-host', 'start', '--yes'], {
+    const program = join(import.meta.dir, '../../../svc/src/main.ts')
+    const child = Bun.spawn([...start, program, 'self-host', 'start', '--yes'], {
       ...{ stdin: 'ignore', stdout: 'ignore', stderr: 'pipe' },
       env: { PATH: process.env.PATH, HOME: join(dir, 'of-nobody'), SVC_DATA_DIR: folder, SVC_SANDBOX_DRIVER: 'none' },
     })

@@ -7,12 +7,10 @@ import { join } from 'node:path'
 import { isAlive } from '../db/embedded/data.ts'
 import { until } from '../testing-until.ts'
 import { createOwnedDatabase, fillWithServer, type OwnedDatabase, runMove } from './testing-move.ts'
+import { programOf } from './testing-program.ts'
 import { bootServer } from './testing-server.ts'
 
 setDefaultTimeout(300_000)
-
-const main = JSON.stringify(join(import.meta.dir, '../main.ts'))
-const client = join(import.meta.dir, '../../../svc/src/main.ts')
 
 let dir: string
 let token: string
@@ -36,21 +34,14 @@ const settings = () => ({
 })
 
 async function runProgram(flag: string, env: Record<string, string> = {}) {
-  const child = Bun.spawn(
-    [
-      process.execPath,
-      '--eval',
-      `await (await import(${main})).runServer([${JSON.stringify(flag)}], { knownSettings: async () => [] })`,
-    ],
-    {
-      stdin: new TextEncoder().encode(JSON.stringify({ place: join(dir, 'backups'), keyFile: null, keep: null })),
-      stdout: 'pipe',
-      stderr: 'pipe',
-      env: { ...settings(), ...env },
-      // One that does not end is a failure of its test.
-      timeout: 120_000,
-    },
-  )
+  const child = Bun.spawn([...(await programOf('test-server')), 'server', flag], {
+    stdin: new TextEncoder().encode(JSON.stringify({ place: join(dir, 'backups'), keyFile: null, keep: null })),
+    stdout: 'pipe',
+    stderr: 'pipe',
+    env: { ...settings(), ...env },
+    // One that does not end is a failure of its test.
+    timeout: 120_000,
+  })
   const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
   await child.exited
   return { code: child.exitCode, stdout, stderr }
@@ -62,7 +53,7 @@ test.each(['SIGTERM', 'SIGINT', 'SIGKILL'] as const)(
   'a command that gets %s ends the database that it started',
   async (signal) => {
     const reached = join(dir, `reached-${signal}`)
-    const child = Bun.spawn([process.execPath, client, 'self-host', 'backup', join(dir, 'backups')], {
+    const child = Bun.spawn([...(await programOf('svc')), 'self-host', 'backup', join(dir, 'backups')], {
       stdout: 'ignore',
       stderr: 'ignore',
       env: { ...settings(), SVC_FAILPOINTS: `backup.after_tables=pause:${reached}` },
@@ -77,7 +68,7 @@ test.each(['SIGTERM', 'SIGINT', 'SIGKILL'] as const)(
 
 test('a command that uses the data folder is named to a server and to another command', async () => {
   const reached = join(dir, 'reached')
-  const child = Bun.spawn([process.execPath, client, 'self-host', 'backup', join(dir, 'backups')], {
+  const child = Bun.spawn([...(await programOf('svc')), 'self-host', 'backup', join(dir, 'backups')], {
     stdout: 'ignore',
     stderr: 'ignore',
     env: { ...settings(), SVC_FAILPOINTS: `backup.after_tables=pause:${reached}` },

@@ -6,10 +6,8 @@ import { join } from 'node:path'
 import { makeToken } from '@svc/contract'
 import type { MoveReport } from '@svc/contract/daemon/operator-reports'
 import { createTestDatabase, withClient } from '../db/testing-cluster.ts'
+import { programOf } from './testing-program.ts'
 import { bootServer } from './testing-server.ts'
-
-const main = JSON.stringify(join(import.meta.dir, '../main.ts'))
-const program = `await (await import(${main})).runServer(['--move-database'], { knownSettings: async () => [] })`
 
 export const testPassword = 'pass/word of@this:test'
 
@@ -53,7 +51,7 @@ export interface RanMove {
 
 /** `env` has the settings of the server, such as its data folder. */
 export async function runMove(to: string, env: Record<string, string>): Promise<RanMove> {
-  const child = Bun.spawn([process.execPath, '--eval', program], {
+  const child = Bun.spawn([...(await programOf('test-server')), 'server', '--move-database'], {
     stdin: new TextEncoder().encode(to),
     stdout: 'pipe',
     stderr: 'pipe',

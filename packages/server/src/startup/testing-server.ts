@@ -1,4 +1,4 @@
-/** Servers in processes of their own, run from source on one data folder and a PostgreSQL of their operator. */
+/** Servers in processes of their own, with failpoints, on one data folder and a PostgreSQL of their operator. */
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -6,12 +6,7 @@ import { join } from 'node:path'
 import { makeToken } from '@svc/contract'
 import { migrate } from '../db/migrate.ts'
 import { createTestDatabase } from '../db/testing-cluster.ts'
-
-const main = JSON.stringify(join(import.meta.dir, '../main.ts'))
-const hooks = 'rememberOwner: async () => null, knownSettings: async () => []'
-const program = `await (await import(${main})).runServer([], { ${hooks} })`
-const fakeDriver = JSON.stringify(import.meta.resolve('@svc/sandbox/testing'))
-const withSandboxes = `await (await import(${main})).runServer([], { ${hooks}, makeDriver: async () => (await import(${fakeDriver})).createFakeDriver() })`
+import { programOf } from './testing-program.ts'
 
 export interface BootedServer {
   child: Bun.Subprocess
@@ -53,7 +48,8 @@ export async function bootServer(
   place: { dir: string; databaseUrl: string; token: string; env?: Record<string, string>; hasSandboxes?: boolean },
   started: (child: Bun.Subprocess) => void,
 ): Promise<BootedServer> {
-  const child = Bun.spawn([process.execPath, '--eval', place.hasSandboxes === true ? withSandboxes : program], {
+  const kind = place.hasSandboxes === true ? 'fake-sandboxes' : 'server'
+  const child = Bun.spawn([...(await programOf('test-server')), kind], {
     stdout: 'pipe',
     stderr: 'pipe',
     env: {

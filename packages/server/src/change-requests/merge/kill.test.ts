@@ -9,6 +9,7 @@ import { commit, type HttpBackend, makeRepo, serveHttpBackend, type TestReposito
 import pg from 'pg'
 import { migrate } from '../../db/migrate.ts'
 import { createTestDatabase, type TestDatabase } from '../../db/testing-cluster.ts'
+import { type BootedServer, bootServer } from '../../startup/testing-server.ts'
 import { gitText, type MergeReply } from '../testing.ts'
 
 const token = makeToken((count) => randomBytes(count))
@@ -17,7 +18,7 @@ let client: pg.Client
 let dir: string
 let repo: TestRepository
 let host: HttpBackend
-let server: Awaited<ReturnType<typeof boot>>
+let server: BootedServer
 let project: Project
 
 beforeAll(async () => {
@@ -39,35 +40,10 @@ afterAll(async () => {
   await Promise.all([repo.remove(), rm(dir, { recursive: true, force: true })])
 })
 
-async function boot() {
-  const main = JSON.stringify(join(import.meta.dir, '../../main.ts'))
-  const program = `await (await import(${main})).runServer([], { rememberOwner: async () => null, knownSettings: async () => [] })`
-  const child = Bun.spawn([process.execPath, '--eval', program], {
-    stdout: 'pipe',
-    stderr: 'ignore',
-    env: {
-      PATH: '/usr/local/bin:/usr/bin:/bin',
-      DATABASE_URL: database.url,
-      SVC_DATA_DIR: join(dir, 'data'),
-      SVC_MASTER_KEY_FILE: join(dir, 'master.key'),
-      SVC_BOOTSTRAP_TOKEN: token,
-      SVC_SANDBOX_DRIVER: 'none',
-      SVC_ALLOW_PRIVATE_GIT_HOSTS: '1',
-      SVC_PORT: '0',
-      SVC_LOG: 'json',
-    },
-  })
-  let said = ''
-  for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
-    said += chunk
-    const url = /Dashboard +(http:\S+)/.exec(said)?.[1]
-    if (url !== undefined) return { child, url }
-  }
-  throw new Error(`The server did not start: ${said}`)
-}
+const boot = () => bootServer({ dir, databaseUrl: database.url, token }, () => {})
 
 async function api<Body>(method: string, path: string, body?: object, key?: string) {
-  const response = await fetch(server.url + path, {
+  const response = await fetch(server.url! + path, {
     method,
     headers: { authorization: `Bearer ${token}`, ...(key === undefined ? {} : { 'idempotency-key': key }) },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
