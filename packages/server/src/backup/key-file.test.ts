@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeTestApp, type TestApp } from '../testing.ts'
+import { examineBackupKey } from '../doctor/examine-backup-place.ts'
 import { backUp } from './back-up.ts'
 
 let app: TestApp
@@ -87,15 +88,28 @@ test('refuses to make a new key in the file of a lost one, and makes one in anot
   expect(await backUpTo('before', 'lost.key')).toMatchObject({ backups: 2, made_key: false })
 }, 120_000)
 
-test('the lost key of scheduled backups is known from their place, where an earlier program made them', async () => {
-  const keyFile = join(folder, 'of-earlier.key')
-  const backups = { place: join(folder, 'of-earlier'), everyMs: 60_000, keep: null, keyFile }
-  const to = (place: string) =>
-    backUp({ ...app.deps.config, backups }, { place: join(folder, place), keyFile: null, keep: null }, () => {})
-  await to('of-earlier')
-  await rm(keyFile)
+test('a missing key file of scheduled backups is compared with the key of their place', async () => {
+  const keyFile = join(folder, 'of-schedule.key')
+  const backups = { place: join(folder, 'of-schedule'), everyMs: 60_000, keep: null, keyFile }
+  const config = { ...app.deps.config, backups }
+  const to = (place: string) => backUp(config, { place: join(folder, place), keyFile: null, keep: null }, () => {})
+  await to('of-schedule')
+  const recipient = /age1\w+/.exec(await readFile(keyFile, 'utf8'))![0]
+
+  // The setting names another file, which never was there.
+  config.backups = { ...backups, keyFile: join(folder, 'planned.key') }
+  await expect(to('of-schedule')).rejects.toThrow(`are encrypted for ${recipient}. Give its key file with --encrypt`)
+  expect(await examineBackupKey(config)).toMatchObject({
+    state: 'missing',
+    says: expect.stringContaining(`are encrypted for ${recipient}, so the next one fails`),
+    mend: expect.stringContaining(`to the file of their key, ${keyFile}, or`),
+  })
+  expect(await to('planned')).toMatchObject({ encrypted: true, made_key: true, key_file: config.backups.keyFile })
+
+  // An earlier program noted no key, so the file may have had it.
   await rm(join(app.deps.config.dataDir, 'backup-keys.json'))
-  await expect(to('by-hand-later')).rejects.toThrow(
-    `The key file ${keyFile} is gone, and the backups in ${backups.place}`,
-  )
+  for (const name of ['of-schedule.key', 'planned.key']) await rm(join(folder, name))
+  const why = `There is no key file ${config.backups.keyFile}, and the backups in ${backups.place} are encrypted for ${recipient}`
+  await expect(to('by-hand-later')).rejects.toThrow(why)
+  expect(await examineBackupKey(config)).toMatchObject({ mend: expect.stringContaining('If it had their key') })
 }, 120_000)

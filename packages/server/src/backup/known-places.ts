@@ -42,6 +42,12 @@ export async function keyOfFile(folder: DataFolder, keyFile: string): Promise<Kn
   return (await readKeys(folder))[keyFile] ?? null
 }
 
+/** The key file, still there, with which backups were encrypted for the recipient. Null: none is known. */
+export async function fileOfKey(folder: DataFolder, recipient: string): Promise<string | null> {
+  const files = Object.entries(await readKeys(folder)).filter(([, key]) => key.recipient === recipient)
+  return files.map(([file]) => file).find((file) => existsSync(file)) ?? null
+}
+
 export async function rememberKey(folder: DataFolder, keyFile: string, key: KnownKey): Promise<void> {
   const keys = await readKeys(folder)
   const known = keys[keyFile]

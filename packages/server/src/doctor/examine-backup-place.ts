@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { type Finding, good, missing, weak } from '@svc/sandbox'
 import { readKeyFile } from '../backup/key-file.ts'
-import { lostKey, recipientOfSchedule } from '../backup/lost-key.ts'
+import { lackingKey, recipientOfSchedule } from '../backup/lost-key.ts'
 import { sharesDisk } from '../backup/place/leave-room.ts'
 import type { Config } from '../config.ts'
 import { withDeadline } from '../deadline.ts'
@@ -61,13 +61,23 @@ export async function examineBackupKey(config: BackupConfig): Promise<Finding | 
 async function missingBackupKey(config: BackupConfig): Promise<Finding | null> {
   const { keyFile } = config.backups ?? { keyFile: null }
   if (keyFile === null || existsSync(keyFile)) return null
-  const lost = await lostKey(config, keyFile)
-  if (lost !== null)
+  const lacking = await lackingKey(config, keyFile)
+  if (lacking?.file === keyFile)
     return missing(
       keyName,
-      `there is none at ${keyFile}, so nothing here opens the backups in ${lost.place}, and the next one fails`,
+      `there is none at ${keyFile}, so nothing here opens the backups in ${lacking.place}, and the next one fails`,
       'Restore it from its copy. If there is none, these backups are lost: set SVC_BACKUP_KEY_FILE to another file, and SVC_BACKUP_DIR to another place.',
     )
+  if (lacking !== null) {
+    const { place, recipient, file } = lacking
+    return missing(
+      keyName,
+      `there is none at ${keyFile}, and the backups in ${place} are encrypted for ${recipient}, so the next one fails`,
+      file === null
+        ? 'If it had their key, restore it from its copy. Otherwise set SVC_BACKUP_KEY_FILE to the file of their key, or SVC_BACKUP_DIR to another place.'
+        : `Set SVC_BACKUP_KEY_FILE to the file of their key, ${file}, or SVC_BACKUP_DIR to another place.`,
+    )
+  }
   return weak(
     keyName,
     `there is none at ${keyFile}, so the first backup makes it`,

@@ -122,7 +122,7 @@ test('says what becomes of the key of the backups, also at the start', async () 
   expect(await examineBackupKey(config)).toMatchObject({ state: 'weak', mend: `Run: chmod 600 ${key}` })
 
   await rm(key)
-  const says = `there is none at ${key}, so nothing here opens the backups in ${place}, and the next one fails`
+  const says = `there is none at ${key}, and the backups in ${place} are encrypted for ${recipient}, so the next one fails`
   expect(await examineBackupKey(config)).toMatchObject({ state: 'missing', says })
   await (await readOrMakeKey(key)).save?.()
   expect(await examineBackupKey(config)).toMatchObject({
