@@ -7,7 +7,7 @@ import { askServer } from './ask-owner-link.ts'
 import { askServerProgram } from './ask-program.ts'
 import { askReady } from './ask-ready.ts'
 import { serverCommand, withThisProgram } from './launch.ts'
-import { keeperOf, programOf, type RunningProgram } from './running-program.ts'
+import { isHere, keeperOf, programOf, type RunningProgram } from './running-program.ts'
 import { servingServer } from './serving-server.ts'
 import type { ServerState } from './state.ts'
 
@@ -45,7 +45,7 @@ export async function planUpgrade(ctx: Context): Promise<Upgrade> {
       hint: 'A start runs this version.',
       next: [withThisProgram(ctx, 'svc self-host start'), 'svc self-host status'],
     })
-  const running = await programOf(found.pid)
+  const running = (await isHere(found)) ? await programOf(found.pid) : null
   if (running === null)
     throw new Refusal('not_available', `The program of process ${found.pid} can't be read`, {
       hint: 'Run this on Linux as the user who runs the server. Otherwise stop the server and start this program.',

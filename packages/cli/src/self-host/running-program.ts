@@ -1,8 +1,9 @@
 /** Reads from the kernel the program and the settings of a server's process, and finds the process that manages it. */
-import { readFile, readlink, stat } from 'node:fs/promises'
-import { isAbsolute } from 'node:path'
+import { existsSync } from 'node:fs'
+import { readdir, readFile, readlink, stat } from 'node:fs/promises'
+import { isAbsolute, join } from 'node:path'
 import { serverCommand } from './launch.ts'
-import { statOf } from './state.ts'
+import { type ServerState, statOf } from './state.ts'
 
 export interface RunningProgram {
   command: [string, ...string[]]
@@ -41,6 +42,28 @@ const splitAt = (line: string, at: number): [string, string] => [line.slice(0, a
 async function isSameFile(one: string, other: string): Promise<boolean> {
   const [a, b] = await Promise.all([stat(one), stat(other).catch(() => null)])
   return b !== null && a.dev === b.dev && a.ino === b.ino
+}
+
+/** False: another process has its number here, or none, since the server is in a pid namespace of its own, as in a container. */
+export async function isHere({ pid, data_dir: dataDir }: Pick<ServerState, 'pid' | 'data_dir'>): Promise<boolean> {
+  if (!existsSync('/proc/self')) return true
+  const [holder, lock] = await Promise.all([`/proc/${pid}`, join(dataDir, 'server.lock')].map(statOrNull))
+  if (!holder || !lock) return holder !== null
+  const fds = `/proc/${pid}/fd`
+  const names = await readdir(fds).catch(mayNotLook)
+  if (names === null) return holder.uid === lock.uid
+  for (const name of names) {
+    const opened = await statOrNull(join(fds, name))
+    if (opened?.ino === lock.ino && opened.dev === lock.dev) return true
+  }
+  return false
+}
+
+const statOrNull = (path: string) => stat(path).catch(() => null)
+
+/** The process belongs to another user. */
+function mayNotLook(): null {
+  return null
 }
 
 type Keeper = { kind: 'systemd'; unit: string } | { kind: 'terminal' } | { kind: 'unknown' }

@@ -1,6 +1,6 @@
 /** `svc self-host` next to a server that it did not start, and next to one with other settings. */
 import { expect, test } from 'bun:test'
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { chown, mkdir, open, readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { ownerSocketName, serverInfoPath } from '@svc/contract/daemon/owner-socket'
@@ -28,16 +28,41 @@ test('self-host status finds a server of the same data folder, however it was st
     await using _server = await serverOf(folder.path, service.url)
     const shown = await svc(['self-host', 'status'], { env })
     expect(shown.stdout).toMatch(/server: +running\n/)
-    for (const fact of [service.url, '4242', 'not started by svc self-host', folder.path])
-      expect(shown.stdout).toContain(fact)
+    for (const fact of [service.url, '4242', folder.path]) expect(shown.stdout).toContain(fact)
     const asJson = (await svc(['self-host', 'status', '--json'], { env })).json()
     expect(asJson).toMatchObject({ running: true, ready: true, started_by_self_host: false, server: { pid: 4242 } })
     const start = await svc(['self-host', 'start', '--yes'], { env })
     expect([start.code, start.stderr]).toEqual([1, expect.stringContaining(`uses ${folder.path} already`)])
-    const stop = await svc(['self-host', 'stop'], { env })
-    expect([stop.code, stop.stderr]).toEqual([1, expect.stringContaining('Another program started it')])
   }
   expect((await svc(['self-host', 'status'], { env })).stdout).toContain('not running')
+})
+
+test('self-host tells the server of another program from one in a container, whose number is that of another process here', async () => {
+  await using service = startService()
+  await using folder = await temporaryFolder()
+  const env = { SVC_DATA_DIR: folder.path }
+  const lock = join(folder.path, 'server.lock')
+  await writeFile(lock, '')
+  await using _server = await serverOf(folder.path, service.url, { pid: process.pid })
+  const says = async () => {
+    const status = await svc(['self-host', 'status'], { env: { ...env, SVC_PORT: '8421' } })
+    const [stop, start] = [await svc(['self-host', 'stop'], { env }), await svc(['self-host', 'start'], { env })]
+    expect([stop.code, start.code]).toEqual([1, 1])
+    for (const { stderr } of [status, stop, start]) expect(stderr).not.toContain('another user')
+    return { status: `${status.stdout}${status.stderr}`, stop: stop.stderr, start: start.stderr }
+  }
+  const inContainer = await says()
+  expect(inContainer.status).toMatch(/started: +in another container of this machine\n/)
+  expect(inContainer.status).not.toContain('would change settings')
+  expect(inContainer.stop).toContain('It runs in another container of this machine')
+  expect(inContainer.stop).toContain('Stop it there, or stop the container.')
+  expect(inContainer.start).toContain('It runs in another container of this machine. Stop it there')
+  const held = await open(lock)
+  const ofOther = await says()
+  await held.close()
+  expect(ofOther.status).toContain('not started by svc self-host')
+  expect(ofOther.stop).toContain('Another program started it')
+  expect(ofOther.start).toContain('Another program started it')
 })
 
 test.if(process.getuid?.() === 0)(
@@ -50,6 +75,7 @@ test.if(process.getuid?.() === 0)(
     try {
       while ((await stat(`/proc/${theirs.pid}`)).uid !== Number(nobody)) await Bun.sleep(5)
       await using _server = await serverOf(folder.path, service.url, { pid: theirs.pid })
+      await chown(join(folder.path, ownerSocketName), Number(nobody), Number(nobody))
       const env = { SVC_DATA_DIR: folder.path, SVC_PORT: '8421' }
       const main = join(import.meta.dir, '../../../svc/src/main.ts')
       const command = `sudo -Hu nobody env SVC_DATA_DIR=${folder.path} ${process.execPath} ${main} self-host`

@@ -1,4 +1,4 @@
-import type { SettingsProblem } from '@svc/contract/daemon/owner-socket'
+import type { ServerInfo, SettingsProblem } from '@svc/contract/daemon/owner-socket'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
@@ -16,7 +16,7 @@ import {
 } from '../../self-host/settings.ts'
 import { selfHostFile } from '../../self-host/self-host-file.ts'
 import { askServer } from '../../self-host/ask-owner-link.ts'
-import { keeperOf, programOf } from '../../self-host/running-program.ts'
+import { isHere, keeperOf, programOf } from '../../self-host/running-program.ts'
 import { runningServer } from '../../self-host/state.ts'
 
 export const env = command({
@@ -110,12 +110,16 @@ async function save(ctx: Context, changes: Readonly<Record<string, string | null
 /** A service has the file of settings in its unit. Every other start has an environment of its own. */
 async function warnOfForeign(ctx: Context): Promise<boolean> {
   const server = await askServer(ctx, answerMs)
-  if (server === null || (await keeperOf(server.pid, (await programOf(server.pid))?.env ?? {})).kind === 'systemd')
-    return false
+  if (server === null || (await isService(server))) return false
   ctx.out.warn(
     `The running server (${server.url}, process ${server.pid}) does not read these settings: another program started it. Set them in the environment of its start, such as before npm start.`,
   )
   return true
+}
+
+async function isService(server: ServerInfo): Promise<boolean> {
+  if (!(await isHere(server))) return false
+  return (await keeperOf(server.pid, (await programOf(server.pid))?.env ?? {})).kind === 'systemd'
 }
 
 const answerMs = 3_000

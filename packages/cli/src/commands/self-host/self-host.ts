@@ -139,7 +139,8 @@ export const status = command({
     await noteFolderOfShell(ctx, { isCopy: held !== null })
     if (held !== null) out.note(`Once its original is off: ${ctx.next('svc self-host resume')}`)
     if (starting !== null) out.note(lookAgain)
-    if (other !== null) out.note(`How it was started, and its settings: ${other.command('status')}`)
+    if (other !== null && other !== 'container')
+      out.note(`How it was started, and its settings: ${other.command('status')}`)
     noteTrouble(ctx, server, answers)
   },
 })
@@ -147,7 +148,8 @@ export const status = command({
 const heldText = ({ backup_created_at: at }: { backup_created_at: string }) =>
   `restored from a backup of ${at}: it answers reads only, and nothing acts`
 
-function startedElsewhere(other: OtherUser | null): string {
+function startedElsewhere(other: OtherUser | 'container' | null): string {
+  if (other === 'container') return 'in another container of this machine'
   return other === null ? 'not started by svc self-host' : `by ${other.name}`
 }
 
@@ -210,7 +212,7 @@ async function findServer(ctx: Context) {
   const isSilent = found !== null && 'silentIn' in found
   const server = isSilent ? null : found
   const other = server === null || started !== null ? null : await otherUserOf(server)
-  // A line that cannot be parsed may have any setting, so nothing is known of the next start. Nor of another user's.
+  // A line that cannot be parsed may have any setting, so nothing is known of the next start. Nor of that of others.
   const changed =
     server === null || other !== null || ctx.skipsBrokenLines === true
       ? []

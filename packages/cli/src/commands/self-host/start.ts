@@ -17,7 +17,7 @@ import {
   withoutBrokenLines,
 } from '../../self-host/invalid-settings.ts'
 import { noteFolderOfShell, serverEnvironment, warnOfUnkept } from '../../self-host/environment.ts'
-import { otherUserOf } from '../../self-host/foreign-server.ts'
+import { otherUserOf, whoseText } from '../../self-host/foreign-server.ts'
 import { launchServer } from '../../self-host/launch.ts'
 import { readSettings, writeSettings } from '../../self-host/settings.ts'
 import { requireServerProgram } from '../../self-host/require-server.ts'
@@ -81,11 +81,9 @@ export const start = command({
 })
 
 async function inUse(server: ServerInfo): Promise<Refusal> {
-  const user = await otherUserOf(server)
-  const whose = user === null ? 'Another program started it' : `It is the server of ${user.name}`
   const { data_dir: dataDir, url, pid } = server
   return new Refusal('not_available', `A server uses ${dataDir} already: ${url} (process ${pid})`, {
-    hint: `${whose}. Stop it there, or set SVC_DATA_DIR to another data folder.`,
+    hint: `${whoseText(await otherUserOf(server))}. Stop it there, or set SVC_DATA_DIR to another data folder.`,
     next: ['svc self-host status'],
   })
 }
