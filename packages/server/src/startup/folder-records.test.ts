@@ -44,10 +44,19 @@ async function tryStart(name: string, env: Record<string, string> = {}): Promise
 
 const main = JSON.stringify(join(import.meta.dir, '../main.ts'))
 
+/** Words before a program, for which the folder is read-only. */
+const withoutWrites = (path: string) => [
+  ...['unshare', '--mount', 'sh', '-c', 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"', path],
+]
+
 /** Runs a command of `svc self-host` on the folder `data`. */
-async function runCommand(command: string, input: unknown): Promise<{ code: number; said: string }> {
+async function runCommand(
+  command: string,
+  input: unknown,
+  before: string[] = [],
+): Promise<{ code: number; said: string }> {
   const run = `await (await import(${main})).runServer([${JSON.stringify(command)}], { knownSettings: async () => [] })`
-  const child = Bun.spawn([process.execPath, '--eval', run], {
+  const child = Bun.spawn([...before, process.execPath, '--eval', run], {
     stdin: new TextEncoder().encode(typeof input === 'string' ? input : JSON.stringify(input)),
     stdout: 'ignore',
     stderr: 'pipe',
@@ -158,6 +167,11 @@ test('another folder at the path of the last one is refused, unless it was resto
   expect(await runCommand('--backup', toBackups())).toMatchObject({ code: 0 })
   await rename(folder('data'), folder('lost'))
   const restored = { places: [folder('backups')], backupId: null, keyFiles: [], acceptLoss: false }
+  if (process.getuid?.() === 0) {
+    const readOnly = withoutWrites(folder('data-folders'))
+    expect(await runCommand('--restore', restored, readOnly)).toMatchObject({ code: 0 })
+    await rm(folder('data'), { recursive: true })
+  }
   expect(await runCommand('--restore', restored)).toMatchObject({ code: 0 })
   expect(await tryStart('data')).toBeNull()
   await rename(folder('data'), folder('restored'))

@@ -125,8 +125,14 @@ function writeRecord(file: string, record: FolderRecord): Promise<void> {
 /** After a restore into the folder, which replaces the data that a server had there. */
 export async function forgetFolder(config: RecordedFolder): Promise<void> {
   const folder = recordsOf(config)
-  if (folder !== null) await rm(recordFile(folder, config.dataDir), { force: true })
+  if (folder === null) return
+  const file = recordFile(folder, config.dataDir)
+  // A read-only disk refuses also the removal of a file that is not there.
+  if (existsSync(file)) await rm(file).catch(namedByStart)
 }
+
+/** As where the folder of the key is mounted read-only. A start that the record concerns names its file. */
+function namedByStart(): void {}
 
 /** The folder and its record have the mark from now on, so a copy of before is an older one. */
 export async function renewFolder(
