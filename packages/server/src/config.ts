@@ -95,6 +95,8 @@ export function parseConfig(env: Record<string, string | undefined>) {
     sandboxDriver: settings.choice('SVC_SANDBOX_DRIVER', ['auto', 'local', 'container', 'kubernetes', 'none']),
     kubernetes: readKubernetes(settings),
     masterKeyFile: resolve(env.SVC_MASTER_KEY_FILE || defaultMasterKeyFile()),
+    /** Whether that is the file of the server, whoever runs this: the setting names it, or this process is the server. */
+    isMasterKeyKnown: Boolean(env.SVC_MASTER_KEY_FILE),
     /** The total size of external repositories' mirrors above which the least recently used are emptied. */
     mirrorBytesMax: settings.integer('SVC_MIRRORS_MAX_MB', 20_480, 1, 100_000_000) * 1024 * 1024,
     sessionLimit: settings.integer('SVC_SESSION_LIMIT', null, 0, 100_000),

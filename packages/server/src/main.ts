@@ -73,7 +73,7 @@ export async function runServer(args: string[], hooks: StartupHooks): Promise<vo
       ...backupsWithoutWorker(config),
     ]
     armFailpoints(config.failpoints)
-    if (command === undefined) return await serve(config, hooks)
+    if (command === undefined) return await serve({ ...config, isMasterKeyKnown: true }, hooks)
     process.stdout.write(`${JSON.stringify(await command(config, args.slice(1)))}\n`)
   } catch (error) {
     const line = startupLine(error, config)

@@ -9,7 +9,7 @@ import { pingDatabase } from '../db/pool.ts'
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { hasRestoreMark } from '../backup/restore-mark.ts'
-import { whyOlder } from '../startup/folder-records.ts'
+import { type RecordedFolder, whyOlder } from '../startup/folder-records.ts'
 import { hasDataOfBefore, hasUsedDatabase, lackingDatabase } from '../startup/other-database.ts'
 import { version } from '../version.ts'
 import { examineAddresses } from './examine-addresses.ts'
@@ -21,8 +21,6 @@ import { examineBackupKey } from './examine-backup-place.ts'
 import { examineKey } from './examine-key.ts'
 import { examineCopies, examineFleet, examineRepositories } from './examine-servers.ts'
 import { examineCertificate, examineHosts, examineModel } from './examine-reach.ts'
-
-type Folder = Pick<Config, 'databaseUrl' | 'dataDir' | 'masterKeyFile'>
 
 /** `db` is null where no database answers. */
 export async function examineService({
@@ -70,7 +68,7 @@ async function whyUnreachable(db: Deps['db']): Promise<Error | null> {
   }
 }
 
-async function withoutDatabase(config: Folder, failure: Error | null): Promise<Finding[]> {
+async function withoutDatabase(config: RecordedFolder, failure: Error | null): Promise<Finding[]> {
   if (hasRestoreMark(config.dataDir))
     return [
       missing(
@@ -100,7 +98,7 @@ const unnamed = {
 
 const asClause = (sentence: string) => sentence.charAt(0).toLowerCase() + sentence.slice(1).replace(/\.$/, '')
 
-async function downFinding(config: Folder, failure: Error | null): Promise<Finding | null> {
+async function downFinding(config: RecordedFolder, failure: Error | null): Promise<Finding | null> {
   const { databaseUrl, dataDir } = config
   // Without a failure, a database of the operator has no tables, and the embedded one does not run.
   if (databaseUrl !== null && (failure === null ? hasUsedDatabase(dataDir) : lacksTables(failure)))

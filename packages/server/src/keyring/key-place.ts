@@ -2,9 +2,10 @@
 import { existsSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { homedir } from 'node:os'
-import { asUser, homeOf } from '@svc/contract/folder-owner'
-import { type Config, defaultMasterKeyFile } from '../config.ts'
+import { asUser, homeOf, ownerName } from '@svc/contract/folder-owner'
+import type { Config } from '../config.ts'
 import { knownUsers, programWords } from '../startup/foreign-file.ts'
+import { lockName } from '../startup/folder-lock.ts'
 
 interface KeyPlace {
   file: string
@@ -12,18 +13,28 @@ interface KeyPlace {
   whyUnsure: string | null
 }
 
-/** The client takes the file of a running server over, so this is for one that is stopped. */
-export function keyPlace({ masterKeyFile, dataDir }: Pick<Config, 'masterKeyFile' | 'dataDir'>): KeyPlace {
-  const own = process.getuid?.()
+/** The client names the file of a running server, so the home folder of another user is for one that is stopped. */
+export function keyPlace({
+  masterKeyFile,
+  isMasterKeyKnown,
+  dataDir,
+}: Pick<Config, 'masterKeyFile' | 'isMasterKeyKnown' | 'dataDir'>): KeyPlace {
   const known = { file: masterKeyFile, whyUnsure: null }
-  if (own === undefined || masterKeyFile !== defaultMasterKeyFile() || !existsSync(dataDir)) return known
-  const { uid } = statSync(dataDir)
-  if (uid === own) return known
+  const uid = isMasterKeyKnown ? null : serverUser(dataDir)
+  if (uid === null || uid === (process.getuid?.() ?? uid)) return known
   const owner = { uid, passwd: knownUsers(), program: programWords() }
   const home = homeOf(owner)
   const file = home === null ? masterKeyFile : join(home, relative(homedir(), masterKeyFile))
   return {
     file,
-    whyUnsure: `${file} is not the master key of the server, whose data folder ${dataDir} belongs to another user. This command does not know where that user has it. Run it as that user (${asUser(owner)}), or set SVC_MASTER_KEY_FILE to the key`,
+    whyUnsure: `${file} is not the master key of the server, which ran in the data folder ${dataDir} as ${ownerName(owner)}. This command does not know where that user has it. Run it as that user (${asUser(owner)}), or set SVC_MASTER_KEY_FILE to the key`,
   }
+}
+
+/** Null: unknown. A server of any user accepts a folder of root, and makes its lock there, which no other user can open. */
+function serverUser(dataDir: string): number | null {
+  const lock = join(dataDir, lockName)
+  if (existsSync(lock)) return statSync(lock).uid
+  const uid = existsSync(dataDir) ? statSync(dataDir).uid : 0
+  return uid === 0 ? null : uid
 }

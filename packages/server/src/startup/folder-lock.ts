@@ -20,7 +20,7 @@ import type { Config } from '../config.ts'
 import { databaseOfHolder } from './ask-holder.ts'
 import { StartupError } from './startup-error.ts'
 
-const lockName = 'server.lock'
+export const lockName = 'server.lock'
 const LOCK_EX = 2
 const LOCK_NB = 4
 /** A program that inherited the file would hold the lock after this process has ended. Node.js names no constant for it. */

@@ -17,7 +17,7 @@ import { keyPlace } from '../keyring/key-place.ts'
 import { holdsFolder, isFolderLocked, readFolderId } from './folder-lock.ts'
 import { StartupError } from './startup-error.ts'
 
-export type RecordedFolder = Pick<Config, 'databaseUrl' | 'dataDir' | 'masterKeyFile'>
+export type RecordedFolder = Pick<Config, 'databaseUrl' | 'dataDir' | 'masterKeyFile' | 'isMasterKeyKnown'>
 
 const recordsName = 'data-folders'
 const recordsMax = 100

@@ -1,12 +1,15 @@
 /** Commands and a start in a shell without the settings of the server: another data folder, or the home of another user. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createTestDatabase, type TestDatabase } from '../db/testing-cluster.ts'
 import { programOf } from './testing-program.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(300_000)
+
+/** Another user cannot run the program that the files of a test run share. */
+const sources = [process.execPath, join(import.meta.dir, '../../../svc/src/main.ts')]
 
 let dir: string
 let database: TestDatabase
@@ -23,8 +26,9 @@ afterAll(async () => {
 })
 
 /** Each folder has a client of its own, as on machines of their own. */
-async function selfHost(args: string[], folder: string, env: Record<string, string> = {}) {
-  const child = Bun.spawn([...(await programOf('svc')), 'self-host', ...args], {
+async function selfHost(args: string[], folder: string, env: Record<string, string> = {}, runAs: string[] = []) {
+  const program = runAs.length > 0 ? sources : await programOf('svc')
+  const child = Bun.spawn([...runAs, ...program, 'self-host', ...args], {
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
@@ -84,6 +88,7 @@ test('a start that joins other servers with a new folder says so, once, and its 
 })
 
 const nobody = 65_534
+const asNobody = ['setpriv', '--reuid', String(nobody), '--regid', String(nobody), '--clear-groups']
 
 test.if(process.getuid?.() === 0)(
   'root finds the key of a running server of another user, and says of a stopped one that it does not know it',
@@ -97,7 +102,7 @@ test.if(process.getuid?.() === 0)(
     expect([rotated.code, rotated.stdout]).toEqual([0, expect.stringContaining(join(dir, 'master.key'))])
 
     expect(await selfHost(['stop'], 'first')).toMatchObject({ code: 0 })
-    await chown(join(dir, 'first'), nobody, nobody)
+    for (const path of ['first', 'first/server.lock']) await chown(join(dir, path), nobody, nobody)
     const says = 'This command does not know where that user has it. Run it as that user (sudo -Hu nobody '
     const check = await selfHost(['check'], 'first', shell)
     expect([check.code, check.stdout]).toEqual([1, expect.stringContaining('The keys were not checked: /')])
@@ -131,9 +136,7 @@ test.if(process.getuid?.() === 0)(
     await mkdir(join(dir, 'of-nobody'))
     await chown(join(dir, 'of-nobody'), nobody, nobody)
     const folder = join(dir, 'restored')
-    const start = ['setpriv', '--reuid', String(nobody), '--regid', String(nobody), '--clear-groups', process.execPath]
-    const program = join(import.meta.dir, '../../../svc/src/main.ts')
-    const child = Bun.spawn([...start, program, 'self-host', 'start', '--yes'], {
+    const child = Bun.spawn([...asNobody, ...sources, 'self-host', 'start', '--yes'], {
       ...{ stdin: 'ignore', stdout: 'ignore', stderr: 'pipe' },
       env: { PATH: process.env.PATH, HOME: join(dir, 'of-nobody'), SVC_DATA_DIR: folder, SVC_SANDBOX_DRIVER: 'none' },
     })
@@ -141,5 +144,38 @@ test.if(process.getuid?.() === 0)(
     expect(await child.exited).toBe(1)
     expect(said).toContain(`${folder} belongs to another user (root, 0), and this user cannot write there`)
     expect(said).toContain(`sudo chown -R ${nobody} ${folder}`)
+  },
+)
+
+test.if(process.getuid?.() === 0)(
+  'a server in a folder of root has its key and its record in the home folder of its own user',
+  async () => {
+    await chmod(dir, 0o755)
+    const home = join(dir, 'home-of-nobody')
+    for (const name of ['home-of-nobody', 'shared']) await mkdir(join(dir, name))
+    await chown(home, nobody, nobody)
+    await chown(join(dir, 'shared'), 0, nobody)
+    await chmod(join(dir, 'shared'), 0o2775)
+    const shell = { HOME: home, SVC_CONFIG_FILE: join(home, 'config.json'), DATABASE_URL: '', SVC_MASTER_KEY_FILE: '' }
+    const run = (...args: string[]) => selfHost(args, 'shared', shell, asNobody)
+    const keyFile = join(home, '.config/svc/master.key')
+    try {
+      expect(await run('start', '--yes')).toMatchObject({ code: 0 })
+      const ofRoot = { DATABASE_URL: '', HOME: join(dir, 'home-of-root'), SVC_MASTER_KEY_FILE: '' }
+      for (const rotated of [await run('rotate-key'), await selfHost(['rotate-key'], 'shared', ofRoot)])
+        expect(rotated).toMatchObject({ code: 0, stdout: expect.stringContaining(keyFile) })
+    } finally {
+      await run('stop')
+    }
+    // A file that root replaces keeps its owner.
+    expect((await stat(keyFile)).uid).toBe(nobody)
+    const backup = await run('backup', join(home, 'backups'))
+    expect([backup.code, backup.stderr]).toEqual([0, expect.not.stringContaining('master key:')])
+    expect(await run('rotate-key')).toMatchObject({ code: 0, stdout: expect.stringContaining(keyFile) })
+    await mkdir(join(dir, 'away'))
+    for (const name of await readdir(join(dir, 'shared')))
+      await rename(join(dir, 'shared', name), join(dir, 'away', name))
+    const { code, stderr } = await run('start', '--yes')
+    expect([code, stderr]).toEqual([1, expect.stringContaining('is empty, and a server ran in it')])
   },
 )
