@@ -1,6 +1,7 @@
 /** Starts the server in the background and waits until it serves. */
 import type { DoctorFinding, ServerInfo } from '@svc/contract/daemon/owner-socket'
 import { foreignFolderRefusal, ownerName } from '@svc/contract/folder-owner'
+import { withCommands } from '@svc/contract/shell-words'
 import { alreadyRemoved } from '../ignore.ts'
 import { spawn } from 'node:child_process'
 import { closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs'
@@ -234,7 +235,7 @@ async function untilReady(
       const url = /^ {2}Dashboard +(https?:\/\/\S+)$/m.exec(said)?.[1]
       if (url !== undefined) return url
       // It may have written more since the log was read.
-      if (!isAlive(pid) || (await isZombie(pid))) throw ended(await saidIn({ log, from }), log)
+      if (!isAlive(pid) || (await isZombie(pid))) throw ended(ctx, await saidIn({ log, from }), log)
       const seconds = Math.round((io.now() - began) / 1000)
       if (seconds * 1000 > readyMs) throw tooSlow(pid, log)
       out.passing(`${phase(said)} (${seconds} s)`)
@@ -285,8 +286,9 @@ export function reasonIn(said: string): string | undefined {
   return line?.slice('svc server: '.length)
 }
 
-function ended(said: string, log: string): Refusal {
-  return new Refusal('not_available', reasonIn(said) ?? 'The server ended during its start', {
+function ended({ next }: Context, said: string, log: string): Refusal {
+  const reason = reasonIn(said) ?? 'The server ended during its start'
+  return new Refusal('not_available', withCommands(reason, next), {
     hint: `Its log is ${log}.`,
     next: ['svc self-host logs', 'svc self-host env ls'],
   })

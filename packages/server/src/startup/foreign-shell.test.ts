@@ -175,7 +175,13 @@ test.if(process.getuid?.() === 0)(
     await mkdir(join(dir, 'away'))
     for (const name of await readdir(join(dir, 'shared')))
       await rename(join(dir, 'shared', name), join(dir, 'away', name))
+    const records = join(home, '.config/svc/data-folders')
+    const [record] = (await readdir(records)).map((name) => join(records, name))
+    await writeFile(record!, JSON.stringify({ ...(await Bun.file(record!).json()), continued_in: join(dir, 'away') }))
     const { code, stderr } = await run('start', '--yes')
     expect([code, stderr]).toEqual([1, expect.stringContaining('is empty, and a server ran in it')])
+    // The command is for the settings of this shell.
+    const save = `SVC_CONFIG_FILE=${shell.SVC_CONFIG_FILE} svc self-host env set SVC_DATA_DIR=${join(dir, 'away')}`
+    expect(stderr).toContain(`Set SVC_DATA_DIR to that folder: ${save}`)
   },
 )

@@ -194,7 +194,7 @@ async function showStopped(ctx: Context, left: ServerState | null, why: { log: s
     ['server', red(left === null ? 'not running' : 'not running: it ended without svc self-host stop')],
     ['process', left === null ? null : `${left.pid}, which has ended`],
     ['data', existsSync(folder) ? folder : [`${folder}  `, red('does not exist')]],
-    ['last error', why.error === null ? null : red(why.error)],
+    ['last error', why.error === null ? null : red(withCommands(why.error, ctx.next))],
     ['log', why.log],
   ])
   if (why.error !== null) out.note(`To read what came before it: ${ctx.next('svc self-host logs')}`)
