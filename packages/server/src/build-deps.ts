@@ -68,7 +68,7 @@ function refuseFolder(config: Config): void {
   refuseToServe(config)
 }
 
-/** Resolves with a text if the folder is of an earlier time than when its server last ran. */
+/** Last, since a start that fails changes nothing. Resolves with a text if the folder is of an earlier time than when its server last ran. */
 async function enterFolder(config: Config, log: Deps['log']): Promise<string | null> {
   const earlierState = earlierStateText(config)
   if (earlierState !== null) log.warn(earlierState)
@@ -100,7 +100,6 @@ export async function buildDeps(
     const earlierVersion = await findEarlierVersion({ db: opened.db, log }, folderId)
     const { joins, ...registered } = await registerServer({ db: opened.db, config, log }, { instanceId, folderId })
     await keepDatabase(config, url)
-    const earlierState = await enterFolder(config, log)
     guardName(opened, { ...registered, instanceId, config, onLost: endProcess(log) })
     const peerTls = config.peerUrl === null ? null : await PeerTls.make(keyring)
     const egress = makeEgressGate({
@@ -134,6 +133,7 @@ export async function buildDeps(
       log,
       undeclaredError: (route, code) => log.warn({ route, code }, 'a route answered with an undeclared error code'),
     })
+    const earlierState = await enterFolder(config, log)
     return {
       deps,
       runDir,

@@ -33,7 +33,7 @@ import { previewIngress } from './sessions/edge/preview.ts'
 import { terminalIngress } from './sessions/edge/terminal.ts'
 import { commands, withoutConfig } from './startup/commands.ts'
 import { lockDataFolder, readFolderId } from './startup/folder-lock.ts'
-import { renewFolder } from './startup/folder-records.ts'
+import { recordStop } from './startup/folder-records.ts'
 import { refuseLackingDatabase } from './startup/other-database.ts'
 import { Relay } from './startup/relay.ts'
 import { makeDataDir, remakeRunDir, tidyRunDir } from './startup/run-dir.ts'
@@ -163,7 +163,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
       shutdown.drain('readers of events', deps.events.close()),
       shutdown.drain('background jobs', working),
     ])
-    if (config.roles.worker) await shutdown.drain('the mark of the data folder', markStop(deps))
+    await shutdown.drain('the mark of the data folder', recordStop(deps))
   } finally {
     await shutdown.drain('connections', Promise.all([listener.close(), peers?.close(), relay.close(), owners?.close()]))
     await shutdown.wait('the heartbeat', Promise.resolve(heartbeat?.end()))
@@ -261,11 +261,6 @@ async function lockFolder(config: Config, log: Deps['log']): Promise<WatchedFold
   await makeDataDir(dataDir)
   return watchFolder(lockDataFolder(dataDir, randomUUID), { dataDir, log })
 }
-
-const markStop = (deps: Deps) =>
-  renewFolder(deps, { isStopping: true }).catch((error: unknown) =>
-    deps.log.warn({ err: error }, 'the mark of the data folder was not renewed'),
-  )
 
 function logFailed(log: Deps['log']): (error: unknown) => void {
   return (error) => log.error({ err: error }, 'a request failed before its handler could answer it')

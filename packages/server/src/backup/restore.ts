@@ -15,7 +15,6 @@ import { keyId } from '../keyring/cipher.ts'
 import { unwrapRootKey } from '../keyring/keyring.ts'
 import { keptMasterKeys, MasterKeyError, readMasterKey } from '../keyring/master-key.ts'
 import { lockDataFolder } from '../startup/folder-lock.ts'
-import { forgetFolder } from '../startup/folder-records.ts'
 import { markOtherDatabase, markOwnDatabase, otherDatabaseName, ownDatabaseName } from '../startup/other-database.ts'
 import { makeDataDir } from '../startup/run-dir.ts'
 import { StartupError } from '../startup/startup-error.ts'
@@ -74,7 +73,6 @@ export async function restore(
     const known = { installationId: manifest.installation_id, address: database.database }
     if (config.databaseUrl === null) markOwnDatabase(dataDir, known)
     else markOtherDatabase(dataDir, known)
-    await forgetFolder(config)
     await unmarkRestore(dataDir)
     const { backup_id, created_at, tables } = manifest
     return {

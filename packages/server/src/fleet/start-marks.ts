@@ -93,9 +93,15 @@ export function hasMark(folder: Folder, mark: string): boolean {
   return readMarks(folder).some(({ id }) => id === mark)
 }
 
-/** Null: none is known to be recorded. */
+/** Null: no server has run in the folder. */
 export function newestMark(folder: Folder): string | null {
-  return readMarks(folder).findLast(({ isRecorded }) => isRecorded)?.id ?? null
+  return readMarks(folder).at(-1)?.id ?? null
+}
+
+/** The time of the oldest mark that the folder still has. Null: no server has run in it. */
+export function beganAt(folder: Folder): string | null {
+  const [oldest] = readMarks(folder)
+  return oldest === undefined ? null : (oldest.at ?? '')
 }
 
 /**

@@ -18,6 +18,7 @@ import { saveAll } from '../sessions/lifecycle/save-all.ts'
 import { getSessionById } from '../sessions/store.ts'
 import { makeDrivers } from './choose-driver.ts'
 import { lacksDatabaseUrl, lockDataFolder } from './folder-lock.ts'
+import { recordStop } from './folder-records.ts'
 import { lackingDatabase } from './other-database.ts'
 import { makeDataDir, tidyRunDir } from './run-dir.ts'
 import { runningSandboxes } from './server-info.ts'
@@ -53,6 +54,7 @@ export async function endSandboxes(config: Config, more: string[] = []): Promise
     try {
       return await endAll(built, folder.folderId, more.includes(discard))
     } finally {
+      await recordStop(built.deps)
       await built.close()
       await tidyRunDir(built.runDir)
     }

@@ -2,13 +2,15 @@
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { copyFile, cp, mkdir, mkdtemp, readdir, rename, rm, symlink } from 'node:fs/promises'
+import { copyFile, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { check } from '../backup/check/check.ts'
 import { parseConfig } from '../config.ts'
 import { examineService } from '../doctor/examine-service.ts'
-import { fillWithServer } from './testing-move.ts'
+import { readRecords } from './folder-records.ts'
+import { createOwnedDatabase, fillWithServer, runMove } from './testing-move.ts'
+import { programOf } from './testing-program.ts'
 import { bootServer } from './testing-server.ts'
 
 setDefaultTimeout(300_000)
@@ -28,6 +30,7 @@ const configOf = (name: string) =>
     SVC_SANDBOX_DRIVER: 'none',
   })
 const copy = (from: string, to: string) => cp(folder(from), folder(to), { recursive: true })
+const recordOf = (name: string) => readRecords(configOf(name)).find(({ data_dir }) => data_dir === folder(name))!.file
 /** The file that a refusal says to remove. */
 const fileIn = (refusal: string | null) => /remove the file (\S+\.json)\. Nothing/.exec(refusal ?? '')![1]!
 
@@ -42,27 +45,19 @@ async function tryStart(name: string, env: Record<string, string> = {}): Promise
   return url === null ? await errors() : null
 }
 
-const main = JSON.stringify(join(import.meta.dir, '../main.ts'))
-
-/** Words before a program, for which the folder is read-only. */
-const withoutWrites = (path: string) => [
-  ...['unshare', '--mount', 'sh', '-c', 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"', path],
-]
-
 /** Runs a command of `svc self-host` on the folder `data`. */
 async function runCommand(
   command: string,
   input: unknown,
-  before: string[] = [],
+  env: Record<string, string> = {},
 ): Promise<{ code: number; said: string }> {
-  const run = `await (await import(${main})).runServer([${JSON.stringify(command)}], { knownSettings: async () => [] })`
-  const child = Bun.spawn([...before, process.execPath, '--eval', run], {
+  const child = Bun.spawn([...(await programOf('test-server')), 'server', command], {
     stdin: new TextEncoder().encode(typeof input === 'string' ? input : JSON.stringify(input)),
     stdout: 'ignore',
     stderr: 'pipe',
     env: {
       ...{ PATH: '/usr/local/bin:/usr/bin:/bin', HOME: dir, SVC_SANDBOX_DRIVER: 'none' },
-      ...{ SVC_DATA_DIR: folder('data'), SVC_MASTER_KEY_FILE: join(dir, 'master.key') },
+      ...{ SVC_DATA_DIR: folder('data'), SVC_MASTER_KEY_FILE: join(dir, 'master.key'), ...env },
     },
   })
   const said = await new Response(child.stderr).text()
@@ -147,6 +142,8 @@ test('a copy does not start beside its original, nor after a crash that left the
   expect(await tryStart('link')).toBeNull()
   expect(await tryStart('copy')).toContain('is not the newest')
 
+  // As `svc self-host stop --sessions` of a stopped server.
+  expect(await runCommand('--end-sandboxes', '')).toMatchObject({ code: 0 })
   await copy('data', 'moved')
   expect(await tryStart('moved')).toBeNull()
 })
@@ -166,13 +163,16 @@ test('another folder at the path of the last one is refused, unless it was resto
 
   expect(await runCommand('--backup', toBackups())).toMatchObject({ code: 0 })
   await rename(folder('data'), folder('lost'))
+  const before = { path: recordOf('data'), text: await readFile(recordOf('data'), 'utf8') }
   const restored = { places: [folder('backups')], backupId: null, keyFiles: [], acceptLoss: false }
-  if (process.getuid?.() === 0) {
-    const readOnly = withoutWrites(folder('data-folders'))
-    expect(await runCommand('--restore', restored, readOnly)).toMatchObject({ code: 0 })
-    await rm(folder('data'), { recursive: true })
-  }
-  expect(await runCommand('--restore', restored)).toMatchObject({ code: 0 })
+  // The key of another place, which has no records.
+  await mkdir(folder('usb'))
+  const usb = { SVC_MASTER_KEY_FILE: folder('usb/master.key') }
+  await copyFile(join(dir, 'master.key'), usb.SVC_MASTER_KEY_FILE)
+  expect(await runCommand('--restore', restored, usb)).toMatchObject({ code: 0 })
+  expect(await tryStart('data')).toBeNull()
+  // A record that the first start did not find, as under another host name.
+  await Bun.write(before.path, before.text)
   expect(await tryStart('data')).toBeNull()
   await rename(folder('data'), folder('restored'))
   await rename(folder('lost'), folder('data'))
@@ -186,8 +186,7 @@ test('another folder at the path of the last one is refused, unless it was resto
 })
 
 test('the order of folders depends neither on the clock nor on the number of marks', async () => {
-  const [name] = await readdir(join(dir, 'data-folders'))
-  const record = Bun.file(join(dir, 'data-folders', name!))
+  const record = Bun.file(recordOf('data'))
   await record.write(JSON.stringify({ ...(await record.json()), at: '2999-01-01T00:00:00.000Z' }))
   await copy('data', 'moved')
   expect(await tryStart('moved')).toBeNull()
@@ -197,7 +196,7 @@ test('the order of folders depends neither on the clock nor on the number of mar
   const marks = Array.from({ length: 5_000 }, () => `${randomUUID()} ${new Date().toISOString()}\n`)
   const kept = Bun.file(join(folder('moved'), 'start-marks'))
   await kept.write([...marks, await kept.text()].join(''))
-  expect(await tryStart('moved')).toBeNull()
+  expect(await tryStart('moved', { SVC_ROLES: 'api' })).toBeNull()
   await copy('moved', 'next')
   expect(await tryStart('next')).toBeNull()
   expect(await tryStart('data')).toContain(`SVC_DATA_DIR=${folder('next')}`)
@@ -211,4 +210,36 @@ test('the order of folders depends neither on the clock nor on the number of mar
   expect(await errors()).toContain(
     `The data folder ${folder('next')} is of an earlier time than when a server last ran`,
   )
+})
+
+test('a copy of before the data moved to a PostgreSQL of the operator does not start, and they come back', async () => {
+  const { url, drop } = await createOwnedDatabase()
+  const env = { SVC_DATA_DIR: folder('data'), SVC_MASTER_KEY_FILE: join(dir, 'master.key'), HOME: dir }
+  try {
+    await copy('data', 'before')
+    expect(await runMove(url, env)).toMatchObject({ code: 0 })
+    const older = `The data folder ${folder('before')} is not the newest: a server ran in ${folder('data')} since`
+    expect(await tryStart('before')).toContain(older)
+
+    expect(await tryStart('data', { DATABASE_URL: url })).toBeNull()
+    // More marks came since than are kept.
+    const kept = Bun.file(join(folder('data'), 'start-marks'))
+    await kept.write((await kept.text()).split('\n').slice(-2).join('\n'))
+    expect(await tryStart('before')).toContain(older)
+
+    // The older one was started all the same.
+    const own = await Bun.file(recordOf('data')).json()
+    const other = Bun.file(join(dir, 'data-folders/other.json'))
+    await other.write(JSON.stringify({ ...own, data_dir: folder('before'), mark: randomUUID() }))
+    const back = { ...env, DATABASE_URL: url }
+    expect((await runMove('embedded', back)).stderr).toContain(`${folder('data')} is not the newest`)
+    await other.delete()
+    expect(await runMove('embedded', back)).toMatchObject({ code: 0 })
+    const { child, url: started, errors } = await boot('data')
+    child.kill('SIGTERM')
+    expect(started).not.toBeNull()
+    expect(await errors()).not.toContain('of an earlier time')
+  } finally {
+    await drop()
+  }
 })

@@ -3,7 +3,7 @@
  * mark of the folder. So a start knows a folder whose disk is not mounted, and one whose copy went on since. In the folder,
  * nothing can tell either.
  */
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
@@ -12,7 +12,7 @@ import { quote } from '@svc/contract/shell-words'
 import { writeFileWhole } from '../backup/place/write-file.ts'
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
-import { hasMark, newestMark, renewMark } from '../fleet/start-marks.ts'
+import { beganAt, beginMark, hasMark, newestMark, renewMark } from '../fleet/start-marks.ts'
 import { keyPlace } from '../keyring/key-place.ts'
 import { holdsFolder, isFolderLocked, readFolderId } from './folder-lock.ts'
 import { StartupError } from './startup-error.ts'
@@ -99,40 +99,44 @@ export async function recordFolder(
   config: RecordedFolder,
   { log, isStopping = false }: { log: Deps['log']; isStopping?: boolean },
 ): Promise<void> {
-  if (config.databaseUrl !== null) return
-  const { dataDir } = config
-  const [folder, mark, folderId] = [recordsOf(config), newestMark(config), readFolderId(dataDir)]
-  if (folder === null || mark === null || folderId === null) return
   try {
-    await writeRecord(recordFile(folder, dataDir), {
-      ...{ data_dir: dataDir, folder_id: folderId, host: hostname(), mark, at: new Date().toISOString() },
-      ...{ stopped: isStopping, continued_in: null },
-    })
-    for (const { file, ...record } of othersOf(config, folderId))
-      if (hasMark(config, record.mark)) await writeRecord(file, { ...record, continued_in: dataDir })
-    const oldest = allRecords(folder).toSorted((a, b) => a.at.localeCompare(b.at))
-    for (const { file } of oldest.slice(0, -recordsMax)) await rm(file, { force: true })
+    await writeRecords(config, isStopping)
   } catch (error) {
     // As in a container, where the folder of the key is read-only.
     log.info({ err: error }, 'the data folder is not recorded beside the master key, so its loss would not be noticed')
   }
 }
 
+async function writeRecords(config: RecordedFolder, isStopped: boolean): Promise<void> {
+  const { databaseUrl, dataDir } = config
+  const [folder, mark, folderId] = [recordsOf(config), newestMark(config), readFolderId(dataDir)]
+  if (folder === null || mark === null || folderId === null) return
+  // With a PostgreSQL of the operator, only a copy of when the folder had a database of its own could start unnoticed.
+  if (databaseUrl !== null && !readRecords(config).some(({ folder_id }) => folder_id === folderId)) return
+  await writeRecord(recordFile(folder, dataDir), {
+    ...{ data_dir: dataDir, folder_id: folderId, host: hostname(), mark, at: new Date().toISOString() },
+    ...{ stopped: isStopped, continued_in: null },
+  })
+  for (const { file, ...record } of othersOf(config, folderId))
+    if (hasMark(config, record.mark)) await writeRecord(file, { ...record, continued_in: dataDir })
+  const oldest = allRecords(folder).toSorted((a, b) => a.at.localeCompare(b.at))
+  for (const { file } of oldest.slice(0, -recordsMax)) await rm(file, { force: true })
+}
+
 function writeRecord(file: string, record: FolderRecord): Promise<void> {
   return writeFileWhole(file, `${JSON.stringify(record)}\n`)
 }
 
-/** After a restore into the folder, which replaces the data that a server had there. */
-export async function forgetFolder(config: RecordedFolder): Promise<void> {
-  const folder = recordsOf(config)
-  if (folder === null) return
-  const file = recordFile(folder, config.dataDir)
-  // A read-only disk refuses also the removal of a file that is not there.
-  if (existsSync(file)) await rm(file).catch(namedByStart)
+/** Before the data of a stopped server arrive in a PostgreSQL of the operator, or come back: a copy of before is older from now on. */
+export async function recordMove(config: RecordedFolder): Promise<void> {
+  // No server has run in it.
+  if (newestMark(config) === null) return
+  await beginMark(config, { mark: randomUUID(), at: new Date().toISOString(), before: null })
+  await writeRecords({ ...config, databaseUrl: null }, true).catch(isLoggedByStart)
 }
 
-/** As where the folder of the key is mounted read-only. A start that the record concerns names its file. */
-function namedByStart(): void {}
+/** A record that cannot be written does not hold a move up. */
+function isLoggedByStart(): void {}
 
 /** The folder and its record have the mark from now on, so a copy of before is an older one. */
 export async function renewFolder(
@@ -143,6 +147,13 @@ export async function renewFolder(
   if (!holdsFolder(deps.config.dataDir)) return
   await renewMark(deps)
   await recordFolder(deps.config, { log: deps.log, isStopping })
+}
+
+/** Once nothing changes the folder any more: a copy has everything from now on. */
+export async function recordStop(deps: Parameters<typeof renewFolder>[0]): Promise<void> {
+  await renewFolder(deps, { isStopping: true }).catch((error: unknown) =>
+    deps.log.warn({ err: error }, 'the mark of the data folder was not renewed'),
+  )
 }
 
 const ownOf = (records: Found[], { dataDir }: RecordedFolder) => records.find(({ data_dir }) => data_dir === dataDir)
@@ -220,12 +231,21 @@ function whyStranger(config: RecordedFolder, folderId: string): NotNewest | null
   const records = readRecords(config)
   const own = ownOf(records, config)
   // An id that was lost with its file is made anew.
-  if (own === undefined || own.folder_id === folderId || hasMark(config, own.mark)) return null
+  if (own === undefined || own.folder_id === folderId || isSince(config, own)) return null
   return {
     says: `The data folder ${config.dataDir} is another one than that in which a server last ran at this path (at ${own.at}).`,
     mend: whereItsDataAre(records, own),
     anew: `To go on with the folder that is there now, remove the file ${own.file}.`,
   }
+}
+
+/**
+ * Whether the folder has what the record knows, or began after it, as one that was restored: with the key in another place,
+ * or under another host name, its first start leaves a record of before. Only a restore makes a folder without marks.
+ */
+function isSince(config: RecordedFolder, { mark, at }: FolderRecord): boolean {
+  const began = beganAt(config)
+  return began === null || began > at || hasMark(config, mark)
 }
 
 /** For what serves a folder, or moves its data. */
@@ -262,7 +282,7 @@ export function earlierStateText(config: RecordedFolder): string | null {
   if (config.databaseUrl !== null) return null
   const { dataDir } = config
   const own = ownOf(readRecords(config), config)
-  if (own === undefined || hasMark(config, own.mark)) return null
+  if (own === undefined || isSince(config, own)) return null
   return `The data folder ${dataDir} is of an earlier time than when a server last ran in it (at ${own.at}), as after a snapshot of it was put back. Run svc self-host check: it shows what disagrees.`
 }
 

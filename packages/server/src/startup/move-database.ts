@@ -20,7 +20,7 @@ import { dayOf, readMove, writeMove } from '../db/move/state.ts'
 import { isDatabaseUnavailable } from '../db/unavailable.ts'
 import { startIn } from './embedded-end.ts'
 import { lockDataFolder } from './folder-lock.ts'
-import { refuseToServe } from './folder-records.ts'
+import { recordMove, refuseToServe } from './folder-records.ts'
 import {
   keepMovedDatabase,
   refuseCommandWithoutDatabase,
@@ -59,12 +59,13 @@ async function move(
     const { end, setAside } = to === 'embedded' ? await openEmbedded(config, source) : await openExternal(to)
     try {
       const { databaseUrl, dataDir } = config
-      const moved = await moveData({ from: source, to: end, left }, onProgress, () =>
-        keepMovedDatabase(
+      const moved = await moveData({ from: source, to: end, left }, onProgress, async () => {
+        await keepMovedDatabase(
           { dataDir, databaseUrl: to === 'embedded' ? null : to },
           { client: end.client, isOfFolder: databaseUrl === null || databaseUrl === to },
-        ),
-      )
+        )
+        if (to === 'embedded' || !isFromOther(config, to)) await recordMove(config)
+      })
       return { ...moved, set_aside: setAside }
     } finally {
       await end.close()
@@ -81,7 +82,10 @@ function isFromOther(config: Config, to: string): config is Config & { databaseU
 
 /** Where the data are. */
 async function openSource(config: Config, to: string): Promise<End> {
-  if (isFromOther(config, to)) return await connect(config.databaseUrl)
+  if (isFromOther(config, to)) {
+    if (to === 'embedded') refuseToServe({ ...config, databaseUrl: null })
+    return await connect(config.databaseUrl)
+  }
   const { dataDir } = config
   const folder = join(dataDir, 'postgres')
   if (to === 'embedded') refuseMoveWithoutUrl(dataDir)
