@@ -94,9 +94,7 @@ export function parseConfig(env: Record<string, string | undefined>) {
     network: readNetwork(settings),
     sandboxDriver: settings.choice('SVC_SANDBOX_DRIVER', ['auto', 'local', 'container', 'kubernetes', 'none']),
     kubernetes: readKubernetes(settings),
-    masterKeyFile: resolve(env.SVC_MASTER_KEY_FILE || defaultMasterKeyFile()),
-    /** Whether that is the file of the server, whoever runs this: the setting names it, or this process is the server. */
-    isMasterKeyKnown: Boolean(env.SVC_MASTER_KEY_FILE),
+    ...readKeyFile(env.SVC_MASTER_KEY_FILE),
     /** The total size of external repositories' mirrors above which the least recently used are emptied. */
     mirrorBytesMax: settings.integer('SVC_MIRRORS_MAX_MB', 20_480, 1, 100_000_000) * 1024 * 1024,
     sessionLimit: settings.integer('SVC_SESSION_LIMIT', null, 0, 100_000),
@@ -145,6 +143,12 @@ export function parseConfig(env: Record<string, string | undefined>) {
   if (settings.problems.length > 0) throw new ConfigError(settings.problems)
   return config
 }
+
+const readKeyFile = (named: string | undefined) => ({
+  masterKeyFile: resolve(named || defaultMasterKeyFile()),
+  /** Whether that is the file of the server, whoever runs this: the setting names it, or this process is the server. */
+  isMasterKeyKnown: Boolean(named),
+})
 
 function readAddress(settings: Settings, isLoopback: boolean) {
   const aName = /^[A-Za-z0-9.:_-]{1,253}$/
