@@ -10,9 +10,10 @@ export interface LogLine {
 
 export const levels = { warning: 40, error: 50 }
 
-/** Warnings that harms of the run cause, beside its restarts. */
+/** Warnings that harms and the set-up of the run cause, beside its restarts. */
 const expected: { because: string; pattern: RegExp }[] = [
   { because: 'a session ended during a command of its agent', pattern: /The client disconnected before/ },
+  { because: 'the run has one disk', pattern: /is on the disk of the data, whose loss would take the backups/ },
 ]
 
 export class LogReader {
