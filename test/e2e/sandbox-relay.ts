@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-
 import { $ } from 'bun'
+import { compile } from '../../packages/server/src/startup/testing-program.ts'
 
 const projectId = '00000000-0000-4000-8000-000000000001'
 const token = 'svc_sbx_test'
@@ -171,7 +171,7 @@ if (basename(process.argv0) === 'svc-entrypoint') await (await import('${daemon}
 else await (await import('${daemon}/main.ts')).runAgent(process.argv.slice(2))\n`,
   )
   const program = join(folder, 'svc')
-  await $`${process.execPath} build --compile --format=esm --bytecode --splitting --minify --no-compile-autoload-dotenv --no-compile-autoload-bunfig ${main} --outfile ${program}`.quiet()
+  await compile(main, program)
   return program
 }
 

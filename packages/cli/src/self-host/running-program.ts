@@ -1,5 +1,6 @@
 /** Reads from the kernel the program and the settings of a server's process, and finds the process that manages it. */
-import { existsSync } from 'node:fs'
+import { folderLockName } from '@svc/contract/daemon/owner-socket'
+import { existsSync, type Stats } from 'node:fs'
 import { readdir, readFile, readlink, stat } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { serverCommand } from './launch.ts'
@@ -40,26 +41,27 @@ const splitAt = (line: string, at: number): [string, string] => [line.slice(0, a
 
 /** A build that replaces a file gives the path another inode. */
 async function isSameFile(one: string, other: string): Promise<boolean> {
-  const [a, b] = await Promise.all([stat(one), stat(other).catch(() => null)])
-  return b !== null && a.dev === b.dev && a.ino === b.ino
+  const [a, b] = await Promise.all([stat(one), statOrNull(other)])
+  return b !== null && isSame(a, b)
 }
+
+const isSame = (a: Stats, b: Stats) => a.dev === b.dev && a.ino === b.ino
+const statOrNull = (path: string) => stat(path).catch(() => null)
 
 /** False: another process has its number here, or none, since the server is in a pid namespace of its own, as in a container. */
 export async function isHere({ pid, data_dir: dataDir }: Pick<ServerState, 'pid' | 'data_dir'>): Promise<boolean> {
   if (!existsSync('/proc/self')) return true
-  const [holder, lock] = await Promise.all([`/proc/${pid}`, join(dataDir, 'server.lock')].map(statOrNull))
-  if (!holder || !lock) return holder !== null
+  const [holder, lock] = await Promise.all([statOrNull(`/proc/${pid}`), statOrNull(join(dataDir, folderLockName))])
+  if (holder === null || lock === null) return holder !== null
   const fds = `/proc/${pid}/fd`
   const names = await readdir(fds).catch(mayNotLook)
   if (names === null) return holder.uid === lock.uid
   for (const name of names) {
     const opened = await statOrNull(join(fds, name))
-    if (opened?.ino === lock.ino && opened.dev === lock.dev) return true
+    if (opened !== null && isSame(opened, lock)) return true
   }
   return false
 }
-
-const statOrNull = (path: string) => stat(path).catch(() => null)
 
 /** The process belongs to another user. */
 function mayNotLook(): null {

@@ -1,5 +1,7 @@
 /** The unix socket by which `svc self-host` reaches the server of this machine: mode 0600, in the data folder. */
 export const ownerSocketName = 'owner.sock'
+/** The lock of the data folder, which its server has open. */
+export const folderLockName = 'server.lock'
 /** POST makes a sign-in link. */
 export const ownerSocketPath = '/owner-link'
 /** GET returns the server that uses the data folder. */

@@ -1,5 +1,5 @@
 /**
- * A data folder knows of its backups the newest one of each place, the key of each key file, and why the last
+ * The notes of a data folder about its backups: the newest one of each place, the key of each key file, and why the last
  * scheduled one failed. A place that had backups and has none is a disk that is not mounted, or a loss, and no place for a
  * first backup. A key file that is gone is to be restored, and no place for a new key.
  */

@@ -7,6 +7,7 @@ import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
+import { folderLockName } from '@svc/contract/daemon/owner-socket'
 import type { RestoreRefused, RestoreReport } from '@svc/contract/daemon/operator-reports'
 import { type CopyManifest, endPooledGit, isDiskFull, parseCopyManifest, restoreCopy } from '@svc/git'
 import type { Config } from '../config.ts'
@@ -137,7 +138,7 @@ async function verify({ place, manifest, repositories }: Part, onProgress: OnPro
 
 const madeByRestore = ['repositories', 'mirrors', 'postgres', 'postgres-programs', otherDatabaseName, ownDatabaseName]
 /** A file system has `lost+found` for its own repair. */
-const besideData = ['lost+found', 'server.lock', 'restore-unfinished', 'log', 'run', 'run-folder']
+const besideData = ['lost+found', folderLockName, 'restore-unfinished', 'log', 'run', 'run-folder']
 
 /** Files and folders get their names once they are whole. A kill leaves those before. */
 const finalName = (name: string) => name.replace(/\.(new-[\w-]+|partial)$/, '')

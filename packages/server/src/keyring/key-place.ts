@@ -2,10 +2,10 @@
 import { existsSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { homedir } from 'node:os'
+import { folderLockName } from '@svc/contract/daemon/owner-socket'
 import { asUser, homeOf, ownerName } from '@svc/contract/folder-owner'
 import type { Config } from '../config.ts'
 import { knownUsers, programWords } from '../startup/foreign-file.ts'
-import { lockName } from '../startup/folder-lock.ts'
 
 interface KeyPlace {
   file: string
@@ -33,7 +33,7 @@ export function keyPlace({
 
 /** Null: unknown. A server of any user accepts a folder of root, and makes its lock there, which no other user can open. */
 function serverUser(dataDir: string): number | null {
-  const lock = join(dataDir, lockName)
+  const lock = join(dataDir, folderLockName)
   if (existsSync(lock)) return statSync(lock).uid
   const uid = existsSync(dataDir) ? statSync(dataDir).uid : 0
   return uid === 0 ? null : uid

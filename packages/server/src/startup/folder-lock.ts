@@ -16,11 +16,11 @@ import {
 import { constants as system } from 'node:os'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import { folderLockName } from '@svc/contract/daemon/owner-socket'
 import type { Config } from '../config.ts'
 import { databaseOfHolder } from './ask-holder.ts'
 import { StartupError } from './startup-error.ts'
 
-export const lockName = 'server.lock'
 const LOCK_EX = 2
 const LOCK_NB = 4
 /** A program that inherited the file would hold the lock after this process has ended. Node.js names no constant for it. */
@@ -37,7 +37,7 @@ export interface FolderLock {
 
 /** Locks the data folder for this process. Throws when a server holds the lock, with the reason of `whenHeld`, or a command. */
 export function lockDataFolder(dataDir: string, newId: () => string, whenHeld: WhenHeld = inUse): FolderLock {
-  const file = openSync(join(dataDir, lockName), constants.O_RDWR | constants.O_CREAT | closeOnExec, 0o600)
+  const file = openSync(join(dataDir, folderLockName), constants.O_RDWR | constants.O_CREAT | closeOnExec, 0o600)
   const outcome = tryLock(file)
   const found = read(file)
   if (outcome !== 'locked') closeSync(file)
@@ -126,7 +126,7 @@ export function holdsFolder(dataDir: string): boolean {
 
 /** Whether another process holds the lock of a folder that has its file. */
 export function isFolderLocked(dataDir: string): boolean {
-  const file = openSync(join(dataDir, lockName), constants.O_RDONLY | closeOnExec)
+  const file = openSync(join(dataDir, folderLockName), constants.O_RDONLY | closeOnExec)
   try {
     return tryLock(file) === 'held'
   } finally {
@@ -135,7 +135,7 @@ export function isFolderLocked(dataDir: string): boolean {
 }
 
 function readHolder(dataDir: string): ReturnType<typeof read> {
-  const path = join(dataDir, lockName)
+  const path = join(dataDir, folderLockName)
   if (!existsSync(path)) return null
   const file = openSync(path, constants.O_RDONLY | closeOnExec)
   try {
