@@ -14,17 +14,32 @@ type Values<Defaults> = {
   [Name in keyof Defaults]: Defaults[Name] extends number ? number : Defaults[Name] extends boolean ? boolean : string
 }
 
-/** The flags of the command line, each a number, a switch or a text as its default is. */
+/** The flags of the command line, each a number, a switch or a text as its default is. Others end the program with code 2. */
 export function flags<Defaults extends Record<string, number | boolean | string>>(
   defaults: Defaults,
 ): Values<Defaults> {
   const types = Object.entries(defaults).map(([name, value]) => {
     return [name, { type: typeof value === 'boolean' ? ('boolean' as const) : ('string' as const) }]
   })
-  const { values } = parseArgs({ options: Object.fromEntries(types) as Record<string, { type: 'boolean' | 'string' }> })
+  const refuse = (why: string): never => {
+    const known = Object.keys(defaults).map((name) => `--${name}`)
+    console.error(`${why} This run takes ${known.join(', ')}. See docs/engineering/torture.md.`)
+    process.exit(2)
+  }
+  const { values, tokens } = parseArgs({
+    options: Object.fromEntries(types) as Record<string, { type: 'boolean' | 'string' }>,
+    ...{ strict: false, tokens: true },
+  })
+  for (const token of tokens ?? []) {
+    if (token.kind !== 'option') refuse(`Unexpected argument ${process.argv[token.index + 2]}.`)
+    else if (!(token.name in defaults)) refuse(`Unknown flag --${token.name}.`)
+    else if (token.value === undefined && typeof defaults[token.name] !== 'boolean')
+      refuse(`--${token.name} takes a value.`)
+  }
   const read = Object.entries(defaults).map(([name, value]) => {
     const given = values[name] ?? value
-    return [name, typeof value === 'number' ? Number(given) : given]
+    if (typeof value !== 'number') return [name, given]
+    return [name, Number.isFinite(Number(given)) ? Number(given) : refuse(`--${name} takes a number, not ${given}.`)]
   })
   return Object.fromEntries(read) as Values<Defaults>
 }
