@@ -156,7 +156,7 @@ class Drill {
     const wait =
       'for i in $(seq 300); do curl -s -o /dev/null http://127.0.0.1:3000/ && break; sleep 0.1; done; echo "SERVES $((4*10))"'
     const untilPushed = {
-      command: 'until git ls-remote --exit-code origin go > /dev/null 2>&1; do sleep 0.5; done; echo "ENDED $((20+2))"',
+      command: 'until git ls-remote --exit-code origin go > /dev/null 2>&1; do sleep 2; done; echo "ENDED $((20+2))"',
       description: 'Wait for the branch',
       // By default the runtime ends a command after two minutes.
       timeout: 900_000,

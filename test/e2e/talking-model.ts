@@ -49,7 +49,7 @@ function talk(isOver: () => boolean): ReadableStream<Uint8Array> {
   let word = 0
   return new ReadableStream({
     async pull(controller) {
-      await Bun.sleep(400)
+      await Bun.sleep(1_000)
       const isLast = isOver()
       const text = isLast ? `${chunk('the-end', 'stop')}data: [DONE]\n\n` : chunk(`word-${++word} `, null)
       controller.enqueue(encoder.encode(text))
