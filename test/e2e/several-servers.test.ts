@@ -259,6 +259,13 @@ test(
     expect(entered.status).toBe(303)
     for (let i = 0; i < 6; i++)
       expect((await fromOrigin(host, '/', { cookie: entered.cookie })).text).toBe('a page of the app')
+    for (const path of ['//', '//index.html', '//svc.invalid/?a=//b']) {
+      const [first, ...others] = await Promise.all(
+        servers.map(({ url }) => fromOrigin(host, path, { cookie: entered.cookie }, url)),
+      )
+      expect([path, first!.status < 500 && first!.status !== 403]).toEqual([path, true])
+      expect(others).toEqual([first!, first!])
+    }
   },
   2 * minute,
 )

@@ -78,3 +78,13 @@ test('only a server may read or write a copy', async () => {
     expect([at, answer.status]).toEqual([at, 404])
   }
 })
+
+test('a request that continues behind a project lists only those after it, also when that one was taken', async () => {
+  const [first, second] = [await FleetProject.make(fleet, ada), await FleetProject.make(fleet, ada)]
+  await ada.kill('SIGKILL')
+  await countAsGone(fleet, 'ada')
+  const behindFirst = await takeOver(fleet, bob, 'ada', { after: first.id })
+  expect(behindFirst.projects).toMatchObject([{ project_id: second.id, outcome: 'taken' }])
+  expect((await takeOver(fleet, bob, 'ada', { after: second.id })).projects).toEqual([])
+  expect((await takeOver(fleet, bob, 'ada')).projects).toMatchObject([{ project_id: first.id, outcome: 'taken' }])
+}, 120_000)

@@ -7,7 +7,7 @@ import { auditEvent, recordAudit } from '../audit/record.ts'
 import type { Caller, UserActor } from '../auth/actor.ts'
 import { lostSecondsMax } from '../db/live-instance.ts'
 import type { Deps } from '../deps.ts'
-import { homeOf, projectsAt } from '../projects/home-store.ts'
+import { homeOf, projectsAt, projectsAtAfter } from '../projects/home-store.ts'
 import { askPeer, PeerFailure, replicaPath } from '../projects/replicas/peer.ts'
 import { deleteReplicasOn, findReplica, type Keeper, liveKeepers } from '../projects/replicas/store.ts'
 import type { ProjectRow } from '../projects/store.ts'
@@ -35,9 +35,10 @@ export async function takeOverServer(deps: Deps, input: TakeOver) {
   const began = performance.now()
   // It can be paused in the middle of a transaction, or hold the lock of a merge.
   await endConnections(deps.db, serverName)
-  const all = await projectsAt(deps.db, serverName)
-  const from = input.after === undefined ? 0 : all.findIndex(({ project_id }) => project_id === input.after) + 1
-  const left = all.slice(from)
+  const { after } = input
+  const left = await (after === undefined
+    ? projectsAt(deps.db, serverName)
+    : projectsAtAfter(deps.db, serverName, after))
   const projects: Taken[] = []
   for (let at = 0; at < left.length && performance.now() - began < answerMs; at += atOnce)
     projects.push(

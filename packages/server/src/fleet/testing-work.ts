@@ -167,7 +167,7 @@ export async function takeOver(
   fleet: Fleet,
   at: FleetServer,
   name: string,
-  body: { accept_loss?: boolean } = {},
+  body: { accept_loss?: boolean; after?: string } = {},
 ): Promise<TakenOver> {
   const answer = await fleet.request(at, 'POST', `/v1/servers/${name}/take-over`, { body })
   const text = await answer.text()

@@ -127,6 +127,13 @@ export async function projectsAt(db: DbOrTransaction, home: string | null): Prom
   return listRows(db, 'projects', home === null ? {} : { home }, 'created_at', 'project_id')
 }
 
+/** Those behind `after` in the same order. That project may have another home by now. */
+export async function projectsAtAfter(db: DbOrTransaction, home: string, after: string): Promise<ProjectRow[]> {
+  const query = db.selectFrom('projects').selectAll().where('home', '=', home)
+  const behind = sql<boolean>`(created_at, project_id) > (select created_at, project_id from projects where project_id = ${after})`
+  return query.where(behind).orderBy('created_at').orderBy('project_id').execute()
+}
+
 interface AsHome extends Homed {
   home: string
 }

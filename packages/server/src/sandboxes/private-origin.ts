@@ -145,7 +145,7 @@ class Gate<Place extends object, T extends Grants> {
     const place = await this.#origin.placeOf(label)
     if (place === null) return this.#refuse(request, null, 'unknown')
     if (isForeign(this.#deps.config.publicUrl, request)) return this.#refuse(request, place, 'foreign')
-    const url = new URL(request.url ?? '/', 'http://origin')
+    const url = urlOf(request)
     const ticket = url.searchParams.get(ticketName)
     if (ticket !== null && request.method === 'GET') return this.#enter(request, place, url, ticket)
     const step = this.#isFramed ? frameStep(request) : { kind: 'none' as const }
@@ -291,6 +291,13 @@ export async function openOrigin<T extends Grants>(
 ): Promise<string> {
   const ticket = await grant(deps, table, place, { ...by, isTicket: true, ms: ticketMs })
   return `${originOf(deps.config, label)}/?${ticketName}=${ticket}`
+}
+
+/** A path that begins with `//` names no other host. */
+function urlOf({ url: target = '/' }: IncomingMessage): URL {
+  const url = URL.parse(target.startsWith('/') ? `http://origin${target}` : target, 'http://origin')
+  if (url === null) throw new ServiceError('invalid', 'The address of the request is not a URL.')
+  return url
 }
 
 /** Never `//host`, which would lead to another origin. */
