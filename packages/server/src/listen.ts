@@ -241,11 +241,13 @@ async function refuse(socket: Duplex, error: ServiceError): Promise<void> {
   await writeResponse(socket, Response.json(error.toBody(), { status: errorStatus(error.code) }))
 }
 
-function notReady(_request: IncomingMessage, response: ServerResponse): void {
-  response.writeHead(503, { 'content-type': 'application/json; charset=utf-8', 'retry-after': '1' })
-  response.end(
-    JSON.stringify({ error: 'The server is starting.', code: 'unavailable', hint: 'Try again in a moment.' }),
-  )
+function notReady({ headers }: IncomingMessage, response: ServerResponse): void {
+  const [error, hint] = ['The server is starting.', 'Try again in a moment.']
+  // git shows its user nothing of JSON.
+  const isForGit = headers['user-agent']?.startsWith('git/') === true
+  const type = isForGit ? 'text/plain' : 'application/json'
+  response.writeHead(503, { 'content-type': `${type}; charset=utf-8`, 'retry-after': '1' })
+  response.end(isForGit ? `${error}\n${hint}\n` : JSON.stringify({ error, code: 'unavailable', hint }))
 }
 
 function explain(error: NodeJS.ErrnoException, { where, setting }: Place): Error {

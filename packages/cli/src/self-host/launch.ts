@@ -42,6 +42,13 @@ export interface Started {
   /** Which other servers it joined with a new data folder. */
   joins: string | null
   lacks: DoctorFinding[]
+  /** What the server itself warned of at its start, those two included. */
+  warnings: Warned[]
+}
+
+export interface Warned {
+  says: string
+  mend: string | null
 }
 
 /** The program and its first arguments; from source, Bun runs it. */
@@ -108,7 +115,16 @@ export async function startServer(
   const said = await saidIn({ log, from })
   const ownerLink = /Owner link\s+(https?:\/\/\S+#\S+)/.exec(said)?.[1] ?? null
   const { earlier_version: earlierVersion = null, joins = null, lacks = [] } = info ?? {}
-  return { state, held, ownerLink, earlierVersion, isNew: isMakingDatabase(said), joins, lacks }
+  const isNew = isMakingDatabase(said)
+  return { state, held, ownerLink, earlierVersion, isNew, joins, lacks, warnings: warningsIn(said) }
+}
+
+/** With the second line that some have: what to do about it. */
+function warningsIn(said: string): Warned[] {
+  return Array.from(said.matchAll(/^ {2}Warning: (.+)(?:\n {11}(\S.*))?$/gm), ([, says = '', mend = null]) => ({
+    says,
+    mend,
+  }))
 }
 
 /** The server is remembered before it is ready, so that the other commands know it when this one is killed. */

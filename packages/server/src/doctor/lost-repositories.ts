@@ -32,13 +32,11 @@ export async function findLostRepositories(
       !existsSync(managedDir({ config }, project_id)),
   )
   if (lost.length === 0) return serverName === null ? null : outdatedText(db, { config, serverName })
-  const takeOver =
-    serverName === null
-      ? ''
-      : ` If it is lost for good, stop this server and run \`svc self-host take-over ${serverName}\` on another one, which goes on with the copies.`
+  const restore = `Restore ${join(config.dataDir, 'repositories')} from a backup.`
+  const takeOver = `Stop this server and run \`svc self-host take-over ${serverName}\` on another one, which goes on with the copies: they have what was acknowledged since the last backup. Without a copy: ${restore}`
   return {
     says: `${count(lost.length, 'project')} at home here without a repository on this disk: ${listOf(lost.map(({ slug }) => slug))}`,
-    mend: `Restore ${join(config.dataDir, 'repositories')} from a backup.${takeOver}`,
+    mend: serverName === null ? restore : takeOver,
   }
 }
 

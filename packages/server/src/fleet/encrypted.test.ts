@@ -128,10 +128,10 @@ test.each(['/v1/peer/../projects', '/v1/replicas/%2e%2e/projects', '/v1/peer/../
 test('a program that answers in place of a server gets no request', async () => {
   const seen: string[] = []
   const otherInstallation = await PeerTls.make(makeKeyring(randomBytes(32)))
-  for (const certificate of [
-    await otherInstallation.certificate('bob'),
-    await (await PeerTls.make(await ownKeyring())).certificate('cyd'),
-  ]) {
+  for (const [answerer, certificate] of [
+    ['another program', await otherInstallation.certificate('bob')],
+    ['the server cyd', await (await PeerTls.make(await ownKeyring())).certificate('cyd')],
+  ] as const) {
     const impostor = createTlsServer(certificate, (request, response) => {
       seen.push(request.url ?? '')
       response.end('{}')
@@ -154,7 +154,7 @@ test('a program that answers in place of a server gets no request', async () => 
     ])
     const { servers } = (await listed.json()) as { servers: FleetMember[] }
     expect(servers.find(({ name }) => name === 'bob')!.reachable).toBe(false)
-    expect(await examined.text()).toContain('the SVC_PEER_URL of this server, leads to another program')
+    expect(await examined.text()).toContain(`the SVC_PEER_URL of this server, leads to ${answerer}`)
     impostor.close()
   }
   expect(seen).toEqual([])

@@ -86,6 +86,9 @@ test('a server at whose SVC_PEER_URL nothing listens says so at its start and in
   expect((await findings()).filter((each) => each.startsWith('address'))).toEqual([])
   await bob.kill('SIGTERM')
   expect(await again.errors()).toContain(problem)
+  expect(await again.errors()).toMatch(
+    /this one listens at 127\.0\.0\.1:\d+\. Set SVC_PEER_URL to an address that leads/,
+  )
   expect((await bob.boot(unlike)).url).not.toBeNull()
 })
 

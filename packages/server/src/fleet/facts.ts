@@ -98,10 +98,21 @@ export async function ownAddressProblem(
     }
   if (answering?.kind === 'itself' || (await isReachable(peerUrl))) return null
   const setting = peerUrl.startsWith('https:') ? 'SVC_PEER_LISTEN or SVC_HOST' : 'SVC_HOST'
+  const all = 'such as 0.0.0.0 for all of its own'
+  const reached = `${setting} to an address at which the other servers reach this machine, ${all}.`
+  const own = asking && listensAt(asking.config, peerUrl)
   return {
     says: `nothing accepts connections at ${peerUrl}, the SVC_PEER_URL of this server`,
-    mend: `Set ${setting} to an address at which the other servers reach this machine, such as 0.0.0.0 for all of its own.`,
+    mend:
+      own === null
+        ? `Set ${reached}`
+        : `For the other servers, this one listens at ${own}. Set SVC_PEER_URL to an address that leads there, or ${reached}`,
   }
+}
+
+function listensAt({ host, port, peerListen }: Config, peerUrl: string): string {
+  const at = peerUrl.startsWith('https:') && peerListen !== null ? peerListen : { host, port }
+  return `${at.host.includes(':') ? `[${at.host}]` : at.host}:${at.port}`
 }
 
 export async function isDraining(db: DbOrTransaction, serverName: string): Promise<boolean> {

@@ -9,6 +9,7 @@ import { until } from '../testing-until.ts'
 import { type Fleet, type FleetServer, makeFleet, refusedUpgrade } from './testing-fleet.ts'
 
 let fleet: Fleet
+let adasLog: () => Promise<string>
 let ada: FleetServer
 let bob: FleetServer
 /** Its home is bob. */
@@ -16,7 +17,9 @@ let project: Project
 beforeAll(async () => {
   fleet = await makeFleet(['ada', 'bob'], { SVC_TRUSTED_PROXIES: 'loopback' })
   ;[ada, bob] = fleet.servers as [FleetServer, FleetServer]
-  for (const server of fleet.servers) expect((await server.boot()).url).not.toBeNull()
+  const booted = await ada.boot()
+  adasLog = booted.errors
+  for (const { url } of [booted, await bob.boot()]) expect(url).not.toBeNull()
 }, 120_000)
 afterAll(() => fleet.close())
 
@@ -249,7 +252,11 @@ test('a home that does not run is named, while lists and accounts answer, and it
   )
   expect((await at<Project[]>(ada, 'GET', '/v1/projects')).body).toHaveLength(4)
   expect((await at(ada, 'GET', '/v1/accounts/me')).status).toBe(200)
-  expect((await bob.boot()).url).not.toBeNull()
+  const asked = refused.headers.get('x-request-id')!
+  await ada.kill('SIGTERM')
+  const log = (await adasLog()).split('\n')
+  expect(log.find((line) => line.includes(asked))).toContain('bob, is not running or does not answer')
+  for (const server of [ada, bob]) expect((await server.boot()).url).not.toBeNull()
   await until('the home answers again', async () => (await at(ada, 'GET', path)).status === 200)
 }, 120_000)
 

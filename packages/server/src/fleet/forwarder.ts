@@ -15,7 +15,7 @@ import { messagePage } from '../http/message-page.ts'
 import { idsOf, methodOf } from '../http/request-span.ts'
 import { inAMoment, replyError } from '../http/reply-error.ts'
 import type { Forwarding } from '../metrics/metrics.ts'
-import { challenge, gitLines, isGitClient, isGitPath, refusalOfStranger } from '../projects/git-gateway.ts'
+import { challenge, gitLines, inLines, isGitClient, isGitPath, refusalOfStranger } from '../projects/git-gateway.ts'
 import type { Span } from '../tracing/tracing.ts'
 import { conceal, isHidden } from './conceal.ts'
 import { type Destination, Homes } from './homes.ts'
@@ -101,7 +101,7 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
       }
       return answered(
         () => passOn(request, response, { located, isWrite }),
-        (error) => send(response, answer.failed(request, error)),
+        async (error) => send(response, await answer.failedBefore(request, error)),
       )
     },
     upgrade(request, socket, head) {
@@ -346,6 +346,8 @@ function callerOf({ headers, method = 'GET' }: IncomingMessage) {
   }
 }
 
+const isForGit = ({ url, headers }: IncomingMessage) => isGitPath(routedPath(url)) && isGitClient(headers['user-agent'])
+
 /** The answers of this server where another one should have answered. */
 class Refusals {
   readonly #deps: Deps
@@ -418,19 +420,40 @@ class Refusals {
     return replyError(error, this.#about(request), this.#deps)
   }
 
+  /** Of a request that no route has, as without the database. git shows its user no JSON. */
+  async failedBefore(request: IncomingMessage, error: unknown): Promise<Response> {
+    const answer = this.failed(request, error)
+    return isForGit(request) ? inLines(answer) : answer
+  }
+
   #unavailable(request: IncomingMessage, message: string, mend?: string): Response {
+    const { id, method, path } = this.#about(request)
+    this.#deps.log.warn(
+      // A query can hold a ticket.
+      { request_id: id, method, path: path.split('?')[0], reason: message },
+      'a request for a project of another server was refused',
+    )
+    const answer = this.#unavailableAnswer(request, { id, message, mend })
+    answer.headers.set('x-request-id', id)
+    return answer
+  }
+
+  #unavailableAnswer(
+    request: IncomingMessage,
+    { id, message, mend }: { id: string; message: string; mend: string | undefined },
+  ): Response {
     const hintOf = (method: string) => [inAMoment(method), ...(mend === undefined ? [] : [mend])].join(' ')
     const hint = hintOf(request.method ?? 'GET')
     if (labelOf(this.#deps.config, request) !== null)
       return messagePage(request, { code: 'unavailable', title: 'Unavailable', text: message, again: retrySeconds })
-    if (isGitPath(routedPath(request.url)) && isGitClient(request.headers['user-agent']))
+    if (isForGit(request))
       return gitLines([message, hintOf('GET')], {
         status: errorStatus('unavailable'),
         headers: { 'retry-after': `${retrySeconds}` },
       })
     return replyError(
       new ServiceError('unavailable', message, { hint, detail: { retry_after_seconds: retrySeconds } }),
-      this.#about(request),
+      { ...this.#about(request), id },
       this.#deps,
     )
   }

@@ -6,6 +6,7 @@ import 'reflect-metadata'
 import { createECDH } from 'node:crypto'
 import { lookup } from 'node:dns/promises'
 import { writeFile } from 'node:fs/promises'
+import type { PeerCertificate } from 'node:tls'
 import {
   BasicConstraintsExtension,
   KeyUsageFlags,
@@ -98,9 +99,22 @@ export function asFetchOptions(trust: PeerTrust | null) {
   return trust === null ? {} : { tls: { ca: trust.ca, serverName: trust.servername } }
 }
 
+/** Of a `fetch`: whoever was reached has no certificate of that server. */
+export function isOtherCertificate(error: unknown): boolean {
+  return /CERT|UNABLE_TO_VERIFY/.test((error as NodeJS.ErrnoException).code ?? '')
+}
+
 /** Never a name of the DNS or of an account, whatever the server is called. */
 function certifiedName(serverName: string): string {
-  return `${serverName}.svc-server.internal`
+  return `${serverName}${certifiedSuffix}`
+}
+
+const certifiedSuffix = '.svc-server.internal'
+
+/** The name in a certificate of one of the servers. Null: another certificate. */
+export function certifiedServer({ subjectaltname }: Partial<PeerCertificate>): string | null {
+  const name = /^DNS:([^,]+)$/.exec(subjectaltname ?? '')?.[1] ?? ''
+  return name.endsWith(certifiedSuffix) ? name.slice(0, -certifiedSuffix.length) : null
 }
 
 /** A scalar of P-256 is 32 bytes below its order, which a random value misses once in 2^32. */

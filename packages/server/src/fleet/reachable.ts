@@ -1,12 +1,13 @@
 /** Whether a server is reached at its address: whether something listens there, and whether it is that server. */
 import { connect } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 import { ServiceError } from '@svc/contract'
 import type { Deps } from '../deps.ts'
 import type { App } from '../http/mount.ts'
 import { replyError } from '../http/reply-error.ts'
 import { addressOf } from './pass.ts'
 import { nameHeader, readName, readSigned, serverHeader, serverKeyPurpose, signName, signOwn } from './peer-header.ts'
-import { fetchTrust } from './peer-tls.ts'
+import { certifiedServer, fetchTrust, isOtherCertificate, type PeerTls } from './peer-tls.ts'
 import { findServer, type Peer } from './store.ts'
 
 /** A machine that is busy accepts a connection within this time. */
@@ -48,7 +49,10 @@ export async function whoAnswers(deps: AskingDeps, peer: Peer): Promise<Answerin
     signal: AbortSignal.timeout(answerMsMax),
     redirect: 'manual',
     ...trust,
-  }).catch(withoutAnswer)
+  }).catch(async (error: unknown): Promise<Answering> => {
+    if (!isOtherCertificate(error)) return { kind: 'silent' }
+    return { kind: 'other', name: peerTls === null ? null : await certifiedNameAt(peerTls, peer) }
+  })
   if (!(answer instanceof Response)) return answer
   await answer.body?.cancel()
   const name = readName(key, answer.headers.get(nameHeader), asked)
@@ -64,10 +68,19 @@ export async function isAnswering(deps: AskingDeps, peer: Peer): Promise<boolean
   return (await whoAnswers(deps, peer)).kind === 'itself'
 }
 
-/** That it does not answer, or has no certificate of that server, is the finding. */
-function withoutAnswer(error: unknown): Answering {
-  const code = (error as NodeJS.ErrnoException).code ?? ''
-  return /CERT|UNABLE_TO_VERIFY/.test(code) ? { kind: 'other', name: null } : { kind: 'silent' }
+/** The server of this database whose certificate is shown at an address. It gets no request. Null: there is none. */
+function certifiedNameAt(tls: PeerTls, peer: Peer): Promise<string | null> {
+  return new Promise((resolve) => {
+    const trust = { ...tls.trust(peer), checkServerIdentity: () => undefined }
+    const socket = connectTls({ ...addressOf(peer.peer_url), ...trust, timeout: answerMsMax })
+    const end = (name: string | null) => {
+      socket.destroy()
+      resolve(name)
+    }
+    socket.on('secureConnect', () => end(certifiedServer(socket.getPeerCertificate())))
+    socket.on('timeout', () => end(null))
+    socket.on('error', () => end(null))
+  })
 }
 
 export function answererText({ name }: Extract<Answering, { kind: 'other' }>): string {

@@ -26,7 +26,7 @@ export async function watchInstances(
         const gone = before.filter((id) => !live.includes(id))
         before = live
         if (gone.length > 0) {
-          log.info({ instances: gone }, 'other servers ended; taking over their work')
+          log.info({ instances: gone }, 'other servers ended; going on with what they had in hand')
           await onDeath()
         }
       }

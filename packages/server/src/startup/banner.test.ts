@@ -32,7 +32,7 @@ test('a server whose disk lacks repositories of its projects names them at its s
   expect(await (await greet(deps, hooks, './svc'))()).not.toContain(lost)
   await rm(repo.dir, { recursive: true })
   const text = await (await greet(deps, hooks, './svc'))()
-  expect(text).toContain(`  Warning: ${lost}.\n           Restore `)
+  expect(text).toContain(`  Warning: ${lost}.\n           Stop this server`)
   expect(text).toContain('svc self-host take-over ada')
   expect(warned).toContainEqual(expect.objectContaining({ level: 40, msg: lost }))
 })

@@ -83,7 +83,11 @@ export async function greet(
 async function withoutNeeds({ config, log }: Deps): Promise<string[]> {
   const lacks = await missingNeeds(config)
   for (const { name, says, mend } of lacks) log.warn({ mend }, `${name}: ${says}`)
-  return lacks.flatMap(({ name, says, mend }) => [`  Warning: ${name}: ${says}.`, `           ${mend}`, ''])
+  return lacks.flatMap(({ name, says, mend }) => [
+    `  Warning: ${name}: ${says}.`,
+    ...(mend === null ? [] : [`           ${mend}`]),
+    '',
+  ])
 }
 
 /** Every request for these projects fails until the operator acts. */

@@ -50,16 +50,15 @@ export const start = command({
     const started = await launchServer(ctx).catch(async (error: unknown) => {
       throw await insteadOfSettings(ctx, error, await serverEnvironment(ctx))
     })
-    const { state, ownerLink, held, earlierVersion, isNew, joins, lacks } = started
+    const { state, ownerLink, held, earlierVersion, isNew, joins, lacks, warnings } = started
     const isRegistered = held == null && (await register(ctx, state))
-    const facts = { owner_link: ownerLink, earlier_version: earlierVersion, is_new: isNew, joins, lacks }
+    const facts = { owner_link: ownerLink, earlier_version: earlierVersion, is_new: isNew, joins, lacks, warnings }
     if (out.json) return out.document({ ...state, started: true, ...facts })
     out.line(green('✓ '), 'The server is running: ', bold(state.url), ` (process ${state.pid})`)
     if (earlierVersion !== null) out.line(green('✓ '), `The server went from svc ${earlierVersion} to ${version}`)
     if (isNew) out.note(`A new, empty server began in ${state.data_dir}: its database was made just now.`)
-    if (joins !== null) out.warn(joins)
-    for (const { name, says, mend } of lacks) {
-      out.warn(`${name}: ${says}`)
+    for (const { says, mend } of warnings) {
+      out.warn(says)
       if (mend !== null) out.note(mend)
     }
     if (held != null) return sayHeld(ctx, held)

@@ -3,7 +3,7 @@ import type { ErrorBody } from '@svc/contract/errors'
 import type { RefValue, ReplicaMark } from '@svc/git'
 import type { Deps } from '../../deps.ts'
 import { serverHeader, serverKeyPurpose, signOwn } from '../../fleet/peer-header.ts'
-import { fetchTrust } from '../../fleet/peer-tls.ts'
+import { fetchTrust, isOtherCertificate } from '../../fleet/peer-tls.ts'
 import { traceHeaders } from '../../fleet/peer-trace.ts'
 import type { Keeper } from './store.ts'
 
@@ -82,7 +82,10 @@ async function send<T>(deps: PeerDeps, peer: Keeper, { method, path, body, timeo
     ...fetchTrust(deps.peerTls, peer),
   }
   const answer = await fetch(`${peer.peer_url}${path}`, options as RequestInit).catch((error: unknown) => {
-    throw new PeerFailure('silent', `${peer.server_name} does not answer.`, { cause: error })
+    if (!isOtherCertificate(error))
+      throw new PeerFailure('silent', `${peer.server_name} does not answer.`, { cause: error })
+    const elsewhere = `${peer.peer_url}, the SVC_PEER_URL of ${peer.server_name}, leads to another server or program.`
+    throw new PeerFailure('silent', elsewhere, { cause: new Error((error as NodeJS.ErrnoException).code) })
   })
   const text = await answer.text().catch((error: unknown) => {
     throw new PeerFailure('silent', `${peer.server_name} did not answer completely.`, { cause: error })
