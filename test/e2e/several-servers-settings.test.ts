@@ -43,6 +43,17 @@ test('a setting of this shell that lacks another one suggests to set that', asyn
   expect(stderr).toContain('unset SVC_PEER_URL')
 }, 120_000)
 
+test.each(['p#w@db/svc', 'p/w@db/svc', 'p?w@db/svc', 'pw@db:2115O/svc'])(
+  'a DATABASE_URL that cannot be read is not saved: u:%s',
+  async (rest) => {
+    const { code, stderr } = await svc('self-host', 'env', 'set', `DATABASE_URL=postgresql://u:${rest}`)
+    expect([code, stderr]).toEqual([2, expect.stringContaining('DATABASE_URL is no URL of a PostgreSQL')])
+    expect(stderr).toContain('write %23 for #, %2F for /')
+    expect(stderr).not.toContain(rest)
+  },
+  120_000,
+)
+
 test('a server whose balancer is not there yet answers at its own port, which its status says', async () => {
   const [port, away] = [await freePort(), await freePort()]
   const set = await svc('self-host', 'env', 'set', `SVC_PORT=${port}`, `SVC_PUBLIC_URL=http://127.0.0.1:${away}`)

@@ -3,6 +3,7 @@ import { homedir, totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { SettingsProblem } from '@svc/contract/daemon/owner-socket'
 import { isWellFormedToken } from '@svc/contract/schemas/token-format'
+import pg from 'pg'
 import { readBackups } from './config/backups.ts'
 import { readChecks } from './config/checks.ts'
 import { readFileRepositories, readGitHost } from './config/git-host.ts'
@@ -165,11 +166,24 @@ function readAddress(settings: Settings, isLoopback: boolean) {
   }
 }
 
+/** As `pg` reads it. A file of certificates that it names may be missing at this moment. */
+function isPostgresUrl(text: string): boolean {
+  if (!/^postgres(ql)?:\/\//.test(text)) return false
+  try {
+    return new pg.Client({ connectionString: text }).host !== ''
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).syscall !== undefined
+  }
+}
+
 function readSecrets(settings: Settings) {
-  const isPostgres = (text: string) => /^postgres(ql)?:\/\//.test(text)
   const isMetricsToken = (text: string) => /^[\x21-\x7e]{16,512}$/.test(text)
   return {
-    databaseUrl: settings.secret('DATABASE_URL', isPostgres, 'must start with postgres:// or postgresql://.'),
+    databaseUrl: settings.secret(
+      'DATABASE_URL',
+      isPostgresUrl,
+      'is no URL of a PostgreSQL, which is like postgresql://user:password@host:5432/name. In a password, write %23 for #, %2F for /, %3F for ? and %40 for @.',
+    ),
     bootstrapToken: settings.secret(
       'SVC_BOOTSTRAP_TOKEN',
       isWellFormedToken,

@@ -7,7 +7,7 @@ import { TLSSocket } from 'node:tls'
 import { makeCertificate } from '@svc/git/testing'
 import { migrate } from '../db/migrate.ts'
 import { connect as connectTo } from '../db/move/connect.ts'
-import { createTestDatabase } from '../db/testing-cluster.ts'
+import { createTestDatabase, withClient } from '../db/testing-cluster.ts'
 import { startupLine } from './startup-error.ts'
 
 test('a database that does not answer during the start is one line for the operator', () => {
@@ -28,6 +28,24 @@ test('a read-only database is named as such during the start', async () => {
       /^The database is read-only, .* \(cannot execute CREATE .*\)\. Start again/,
     )
   } finally {
+    await database.drop()
+  }
+})
+
+test('a role that may not create tables is named, with the command that mends it', async () => {
+  const database = await createTestDatabase({ name: 'empty', prepare: async () => {} })
+  const role = `guest_${process.pid}`
+  const url = new URL(database.url)
+  try {
+    await withClient(database.url, (client) => client.query(`create role ${role} login password 'guest'`))
+    Object.assign(url, { username: role, password: 'guest' })
+    const error = await migrate(url.href).catch((caught: unknown) => caught)
+    const name = url.pathname.slice(1)
+    expect(startupLine(error, { dataDir: '/srv/svc', databaseUrl: url.href })).toBe(
+      `The role ${role} may not change the database ${name} (permission denied for schema public). Make it the owner there: ALTER DATABASE "${name}" OWNER TO "${role}"`,
+    )
+  } finally {
+    await withClient(database.url, (client) => client.query(`drop role if exists ${role}`))
     await database.drop()
   }
 })

@@ -1,4 +1,5 @@
 import { isCertificateCode } from '@svc/contract/certificates'
+import pg from 'pg'
 import { MasterKeyError } from '../keyring/master-key.ts'
 import { ConfigError } from '../config.ts'
 import { EmbeddedPostgresError } from '../db/embedded/postgres.ts'
@@ -39,6 +40,7 @@ export function startupLine(
     return `The disk of the database${config?.databaseUrl == null ? ` in ${where}` : ''} is full: ${(error as Error).message}. Free some space and run this again; nothing was lost.`
   if (code === 'EACCES' || code === 'EROFS' || code === 'EPERM')
     return `${where} cannot be written: ${(error as Error).message}. ${(config && foreignFileHint(config.dataDir, error)) ?? 'Set SVC_DATA_DIR to a folder of your own.'}`
+  if (code === mayNotChange && config?.databaseUrl != null) return mayNotChangeText(error as Error, config.databaseUrl)
   if ((code !== undefined && databaseCodes.has(code)) || withoutTls(error))
     return `The database at DATABASE_URL cannot be used: ${(error as Error).message}`
   // Only the connection to the database has a certificate at a start.
@@ -57,6 +59,13 @@ export function startupLine(
 }
 
 const databaseCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', '28000', '28P01', '3D000'])
+
+const mayNotChange = '42501'
+
+function mayNotChangeText({ message }: Error, databaseUrl: string): string {
+  const { user, database } = new pg.Client({ connectionString: databaseUrl })
+  return `The role ${user} may not change the database ${database} (${message}). Make it the owner there: ALTER DATABASE "${database}" OWNER TO "${user}"`
+}
 
 /** Files of certificates. */
 function namesOf(databaseUrl: string | null): string[] {
