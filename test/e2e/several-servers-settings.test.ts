@@ -62,4 +62,25 @@ test('a server whose balancer is not there yet answers at its own port, which it
   const { code, stdout, stderr } = await svc('self-host', 'status')
   expect([code, stdout]).toEqual([0, expect.stringContaining('running, but its public address does not answer')])
   expect(stderr).toContain(`The server answers at http://127.0.0.1:${port}, its own port.`)
+  await using another = anotherServer(away)
+  const ready = await svc('self-host', 'status')
+  expect([ready.code, ready.stdout]).toEqual([0, expect.stringMatching(/server: +running\n/)])
+  expect(ready.stdout).not.toContain(another.version)
+  const { server } = JSON.parse((await svc('self-host', 'status', '--json')).stdout) as { server: { pid: number } }
+  process.kill(server.pid, 'SIGSTOP')
+  const paused = await svc('self-host', 'status')
+  process.kill(server.pid, 'SIGCONT')
+  expect(paused.stdout).toContain('paused by a signal')
+  expect(paused.stdout).not.toContain(another.version)
 }, 120_000)
+
+/** What a balancer answers that passes a question on to another server. */
+function anotherServer(port: number) {
+  const version = '99.0.0'
+  const facts = {
+    ...{ version, model: 'of-another', providers: { apps: 'none', connectors: 'none' } },
+    sandbox: { driver: 'local', ready: true, problem: null },
+  }
+  const server = Bun.serve({ port, hostname: '127.0.0.1', fetch: () => Response.json(facts) })
+  return { version, [Symbol.asyncDispose]: () => server.stop(true) }
+}

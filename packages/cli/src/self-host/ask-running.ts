@@ -18,6 +18,7 @@ export interface Answers {
   untrusted: string | null
   /** At its own port, where the public address does not answer. */
   own: { url: string; ready: Ready } | null
+  /** At its own port, or else at its public address. Null: it is paused or does not answer. */
   ready: Ready | null
   paused: boolean
   info: ServerInfo | null
@@ -29,17 +30,20 @@ export async function askRunning(server: Found, infoMs?: number): Promise<Answer
   const [answer, info] = await Promise.all([tryReady(server), askServerIn(server.data_dir, infoMs)])
   const untrusted = answer !== null && 'untrusted' in answer ? answer.untrusted : null
   const atUrl = answer === null || 'untrusted' in answer ? null : answer
-  const paused = atUrl === null && (await isPaused(server.pid))
-  const own = atUrl !== null || paused ? null : await askAtOwnPort(server, info)
-  const ready = atUrl ?? own?.ready ?? null
+  // A balancer may have passed the question on to another server.
+  const paused = await isPaused(server.pid)
+  const atOwnPort = paused ? null : await askAtOwnPort(server, info)
+  const own = atUrl === null ? atOwnPort : null
+  const ready = paused ? null : (atOwnPort?.ready ?? atUrl)
   return { atUrl, untrusted, own, ready, paused, info, database: info?.database ?? null }
 }
 
 /** Null: it answers at its public address, and accepts changes. */
 export function troubleOf({ untrusted, own, ready, paused, database }: Answers): string | null {
+  if (paused) return notResponding(true)
   if (untrusted !== null) return 'running, and the certificate of its public address is not trusted here'
   if (own !== null) return 'running, but its public address does not answer'
-  if (ready === null) return notResponding(paused, database)
+  if (ready === null) return notResponding(false, database)
   return database?.read_only === true ? 'running, but its database is read-only' : null
 }
 

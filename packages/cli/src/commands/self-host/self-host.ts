@@ -97,7 +97,7 @@ export const status = command({
     const stopped = server === null ? await whyStopped(ctx, left) : null
     if (out.json)
       return out.document({
-        ...{ running: server !== null, ready: atUrl !== null, paused, facts: ready },
+        ...{ running: server !== null, ready: atUrl !== null && !paused, paused, facts: ready },
         last_error: stopped?.error ?? null,
         server: server === null ? null : { ...answers?.info, ...server },
         answers_at: own?.url ?? null,
