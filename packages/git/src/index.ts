@@ -14,6 +14,7 @@
 export { pathBytes, pathText } from './formats/paths.ts'
 export { isDiskFull } from './process/disk-full.ts'
 export { GitError } from './process/git.ts'
+export { afterRunning } from './process/running-time.ts'
 export {
   isSha,
   isZero,

@@ -6,19 +6,26 @@ export async function withDeadline<T, L>(
   work: Promise<T>,
   ms: number,
   late: () => L,
-  signal?: AbortSignal,
+  { signal, startTimer = plainTimer }: { signal?: AbortSignal; startTimer?: StartTimer } = {},
 ): Promise<Awaited<T> | L> {
   const over = Promise.withResolvers<void>()
-  const timer = setTimeout(over.resolve, ms)
+  const timer = startTimer(ms, over.resolve)
   const abort = () => over.reject(signal?.reason)
   signal?.addEventListener('abort', abort, { once: true })
   work.catch(handledElsewhere)
   try {
     return await Promise.race([work, over.promise.then(late)])
   } finally {
-    clearTimeout(timer)
+    timer.clear()
     signal?.removeEventListener('abort', abort)
   }
+}
+
+type StartTimer = (ms: number, act: () => void) => { clear(): void }
+
+const plainTimer: StartTimer = (ms, act) => {
+  const timer = setTimeout(act, ms)
+  return { clear: () => clearTimeout(timer) }
 }
 
 /** Marks a rejection as handled: the promise is also awaited elsewhere, or its outcome arrived too late to matter. */

@@ -1,5 +1,5 @@
 import { ServiceError } from '@svc/contract'
-import { GitError } from '@svc/git'
+import { afterRunning, GitError } from '@svc/git'
 import { withDeadline } from '../deadline.ts'
 
 /** The time limit of one answer: clients give up soon after, and the work may never end. */
@@ -44,9 +44,11 @@ export async function withinTime<T>(
   const ended = AbortSignal.any([signal, failed.signal])
   answers.set(ended, answer)
   try {
-    return await withDeadline(withinLimits(work(ended)), Math.max(restMsMin, answerMsMax - spentMs), () => {
-      throw answer.late?.() ?? tooMuch()
-    })
+    const ms = Math.max(restMsMin, answerMsMax - spentMs)
+    const late = () => {
+      throw answer.late?.() ?? (answerMsMax - spentMs < restMsMin ? waitedLong() : tooMuch())
+    }
+    return await withDeadline(withinLimits(work(ended)), ms, late, { startTimer: afterRunning })
   } catch (error) {
     failed.abort()
     throw error
@@ -55,6 +57,14 @@ export async function withinTime<T>(
 
 function slowRepository(): ServiceError {
   return new ServiceError('unavailable', 'The repository did not answer in time.', {
+    hint: 'Nothing was changed. Try again in a moment.',
+    detail: { retry_after_seconds: 5 },
+  })
+}
+
+/** The content had little of the time. */
+function waitedLong(): ServiceError {
+  return new ServiceError('unavailable', 'This request waited too long before the server could work on it.', {
     hint: 'Nothing was changed. Try again in a moment.',
     detail: { retry_after_seconds: 5 },
   })

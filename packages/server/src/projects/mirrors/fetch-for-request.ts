@@ -25,7 +25,7 @@ export async function fetchForRequest(
     throw stillFetching(repository)
   }
   const timeMs = waitMs(repository, answer === undefined)
-  const fetched = await withDeadline(fetchObjects(repository, shas), timeMs, late, signal)
+  const fetched = await withDeadline(fetchObjects(repository, shas), timeMs, late, { signal })
   if (answer !== undefined) answer.late = null
   return fetched
 }

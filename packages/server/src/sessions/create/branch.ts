@@ -56,7 +56,7 @@ export async function ensureSessionBranch(
   const { branch_name: branch } = session
   const unmarked = withLock(deps, deletionLock(project.project_id), () => unmarkBranch(deps.db, { ...project, branch }))
   // A git host may be slow, and another server may be paused while it holds the lock.
-  await withDeadline(unmarked, deletionMsMax, tooLong, signal)
+  await withDeadline(unmarked, deletionMsMax, tooLong, { signal })
   await ensureBranch(deps, { project, repository }, { ...session, start_sha: null }, onWait)
   await updateSession(deps.db, session.session_id, { branch_deleted_at: null, start_sha: null })
 }
