@@ -52,6 +52,20 @@ function rethrowGuided(error: unknown): never {
   throw guided(error)
 }
 
+/** Of a proxy or balancer without an answer of a server. */
+const proxyStatus = new Set([502, 503, 504])
+
+function noServerBehind(address: string, status: number): Refusal {
+  return new Refusal(
+    'bad_answer',
+    `A proxy or balancer at ${address} answered with status ${status}: no server behind it answered in time`,
+    {
+      hint: 'A server may be stopped, starting or paused. On the machine of each server, svc self-host status says more.',
+      detail: { status },
+    },
+  )
+}
+
 /** A failure of the connection with its next step; every other error as it is. */
 function guided(error: unknown): Error {
   if (!(error instanceof sdk.TransportError)) return error as Error
@@ -70,6 +84,7 @@ function guided(error: unknown): Error {
     case 'bad_answer':
       if (cause !== undefined)
         return new Refusal('bad_answer', message, { hint: 'Is this address a svc server?', cause })
+      if (status !== null && proxyStatus.has(status)) return noServerBehind(address, status)
       return new Refusal('bad_answer', message, { next: ['svc hosts ls'], detail: status === null ? {} : { status } })
     case 'unreachable':
       return unreachable(message, address, cause)

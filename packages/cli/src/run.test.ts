@@ -173,6 +173,13 @@ describe('replies of the service', () => {
     expect(ran.problem()).toMatchObject({ code: 'bad_answer' })
   })
 
+  test('names a proxy that reached no server', async () => {
+    await using service = startService({ listChangeRequests: () => new Response('<html>', { status: 504 }) })
+    const { problem } = await svc(['cr', 'ls', '--json'], { service, env })
+    expect(problem()).toMatchObject({ status: 504, error: expect.stringContaining('no server behind it answered') })
+    expect(problem().error).toContain(service.url)
+  })
+
   test('suggests the list command when an item does not exist', async () => {
     const missing = () => {
       throw new ServiceError('not_found', 'There is none')
