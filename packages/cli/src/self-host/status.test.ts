@@ -7,7 +7,7 @@ import { ownerSocketName, serverInfoPath } from '@svc/contract/daemon/owner-sock
 import { makeCertificate } from '@svc/git/testing'
 import { startService, svc, temporaryFolder } from '../testing.ts'
 import { fingerprints } from './settings.ts'
-import { bornAt, isPaused } from './state.ts'
+import { bornAt, isAlive, isPaused, isZombie } from './state.ts'
 
 /** Answers at the socket of a data folder as a server does. */
 async function serverOf(dataDir: string, url: string, more: object = {}) {
@@ -333,7 +333,8 @@ test('self-host status takes the end of a server for a stop, also when the comma
   stop.kill('SIGINT')
   await stop.exited
   process.kill(pid, 'SIGKILL')
-  while ((await isPaused(pid)) && Date.now() < until) await Bun.sleep(5)
+  // Between its pause and its end it is an ordinary process for a moment.
+  while (isAlive(pid) && !(await isZombie(pid)) && Date.now() < until) await Bun.sleep(5)
   const status = await svc(['self-host', 'status'], { env: config })
   expect(status.stdout).toMatch(/server: +not running\n/)
 })

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { Server } from '@svc/contract'
 import { until } from '../testing-until.ts'
@@ -60,7 +61,8 @@ test('a home that comes back without its disk replaces no copy with nothing, and
     const row = await fleet.query('select * from project_replicas')
     // As if bob had not answered for too long: ada has to make another copy.
     await fleet.query('update project_replicas set epoch = 0')
-    expect((await ada!.boot()).url).not.toBeNull()
+    const booted = await ada!.boot()
+    expect(booted.url).not.toBeNull()
     const refused = await until('a write that needs a copy', async () => {
       const answer = await project.request(bob!, 'POST', '/sessions', { name: 'lost' })
       return answer.ok ? null : answer.status
@@ -68,6 +70,10 @@ test('a home that comes back without its disk replaces no copy with nothing, and
     expect(refused).toBeGreaterThanOrEqual(500)
     expect(await fleet.query('select * from project_replicas where epoch > 0')).toEqual([])
     await ada!.kill('SIGKILL')
+    const folder = join(fleet.dir, 'ada')
+    expect(await booted.errors()).toContain(
+      `This server has the name ada, which ran in ${folder} on ${hostname()} before, and starts with the data folder ${folder}.`,
+    )
     await countAsGone(fleet, 'ada')
     await fleet.query('update project_replicas set epoch = 1')
     expect(await fleet.query('select * from project_replicas')).toEqual(row)

@@ -36,3 +36,17 @@ export function joinsText(
   const stay = projects === 0 ? '' : ` ${count(projects, 'project')} ${projects === 1 ? 'stays' : 'stay'} there.`
   return `The data folder ${dataDir} is new to the database, so this server (${serverName}) joins ${count(others.length, 'other server')}: ${listServers(others)}.${stay} If it is meant to be one of them, stop it and set SVC_DATA_DIR to the data folder of that one.`
 }
+
+/** For a server whose name is that of one with another data folder. `before`: what that one recorded of itself. */
+export function otherFolderText(
+  serverName: string,
+  { dataDir, peerUrl, before }: Pick<Config, 'dataDir' | 'peerUrl'> & { before: Record<string, string> | null },
+): string {
+  const { data_dir = null, host = null } = before ?? {}
+  const where = data_dir === null || host === null ? 'another data folder' : `${data_dir} on ${host}`
+  const lost =
+    peerUrl === null
+      ? 'restore a backup'
+      : `stop it and take its projects over on another server, which has their copies: svc self-host take-over ${serverName}`
+  return `This server has the name ${serverName}, which ran in ${where} before, and starts with the data folder ${dataDir}. If that is a mistake, stop it and set SVC_DATA_DIR to the folder of before. If that folder is lost, ${lost}`
+}

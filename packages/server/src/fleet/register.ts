@@ -11,7 +11,7 @@ import { StartupError } from '../startup/startup-error.ts'
 import { version } from '../version.ts'
 import { sharedSettings } from './facts.ts'
 import { addressOf } from './pass.ts'
-import { joinsText, ownPlace } from './recorded-servers.ts'
+import { joinsText, otherFolderText, ownPlace } from './recorded-servers.ts'
 import { provesName } from './reachable.ts'
 import { keepServerName, keptServerName, readServerName } from './server-name.ts'
 import { isDiskFull } from '@svc/git'
@@ -40,7 +40,7 @@ export interface Registered {
   serverName: string
   /** The name by which jobs choose their projects. Null on a server that runs alone. */
   home: string | null
-  /** Warns of a new folder beside other servers, or of a database that is older than the folder. */
+  /** Warns of a new folder, beside other servers or under the name of one, or of a database that is older than the folder. */
   joins: string | null
 }
 
@@ -82,8 +82,11 @@ async function enterServer({ config, db, log }: RegisterDeps, own: Process): Pro
       () => own.instanceId,
       leftOnFullDisk(markBefore),
     )
-    if (named !== null && named.data_folder !== own.folderId)
-      log.warn({ server_name: serverName }, 'this server takes the name of a server with another data folder')
+    const otherFolder =
+      named === null || named.data_folder === own.folderId
+        ? null
+        : otherFolderText(serverName, { ...config, before: named.settings })
+    if (otherFolder !== null) log.warn({ server_name: serverName }, otherFolder)
     if (named?.taken_over_at != null)
       log.warn(
         { server_name: serverName, at: named.taken_over_at },
@@ -119,7 +122,11 @@ async function enterServer({ config, db, log }: RegisterDeps, own: Process): Pro
     const isNew = named === null && (await hasOtherServers(trx, serverName))
     const joins = isNew ? joinsText(serverName, { dataDir: config.dataDir, servers: await recordedServers(trx) }) : null
     if (joins !== null) log.warn({ server_name: serverName }, joins)
-    return { serverName, home: config.peerUrl === null ? null : serverName, joins: olderDatabase ?? joins }
+    return {
+      serverName,
+      home: config.peerUrl === null ? null : serverName,
+      joins: olderDatabase ?? joins ?? otherFolder,
+    }
   })
   // After the commit, since a folder without a name may take that of another one, and may have to try again.
   keepServerName(config, registered.serverName)
