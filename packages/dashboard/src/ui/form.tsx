@@ -7,17 +7,16 @@ export interface Action<Given = void> {
 
 export type ButtonKind = 'plain' | 'primary' | 'merge' | 'danger' | 'quiet'
 
-const faded = 'aria-disabled:opacity-55'
-/** A paler fill would hide its text, so a disabled button has a soft one, whose line has a contrast of 3:1 and its text of 4.5:1. */
-const filled =
-  'text-on-fill hover:brightness-110 aria-disabled:ring-1 aria-disabled:ring-inset aria-disabled:brightness-100'
+/** A disabled button has no color of its kind, so that no enabled one looks less alive. Its text keeps a contrast of 4.5:1. */
+const neutral = 'aria-disabled:border-line aria-disabled:bg-hover aria-disabled:text-faint'
+const filled = `border border-transparent text-on-fill hover:brightness-110 aria-disabled:brightness-100 ${neutral}`
 
 const styles: Record<ButtonKind, string> = {
-  plain: `border border-edge bg-raised text-text hover:bg-hover ${faded}`,
-  primary: `bg-accent-fill ${filled} aria-disabled:bg-accent-soft aria-disabled:text-accent aria-disabled:ring-accent/70`,
-  merge: `bg-good-fill ${filled} aria-disabled:bg-good-soft aria-disabled:text-good aria-disabled:ring-good/70`,
-  danger: `bg-bad-fill ${filled} aria-disabled:bg-bad-soft aria-disabled:text-bad aria-disabled:ring-bad/70`,
-  quiet: `text-dim hover:bg-hover hover:text-text ${faded}`,
+  plain: `border border-edge bg-raised text-text hover:bg-hover ${neutral}`,
+  primary: `bg-accent-fill ${filled}`,
+  merge: `bg-good-fill ${filled}`,
+  danger: `bg-bad-fill ${filled}`,
+  quiet: `text-dim hover:bg-hover hover:text-text aria-disabled:bg-transparent aria-disabled:text-faint aria-disabled:opacity-80`,
 }
 
 export const buttonClass = (kind: ButtonKind = 'plain') =>

@@ -83,9 +83,11 @@ function Buttons() {
         </Button>
       ))}
       <Button busy>Busy</Button>
-      <Button kind="primary" disabledReason="Enter a title">
-        Disabled
-      </Button>
+      {kinds.map((kind) => (
+        <Button key={kind} kind={kind} disabledReason="Enter a title">
+          {kind}, disabled
+        </Button>
+      ))}
       <Tooltip text="Mark as done">
         <Button kind="quiet" onClick={nothing} aria-label="Mark as done">
           ✓
