@@ -107,7 +107,7 @@ test.skipIf(!browserPath)('a hunk leads to its prompts, its calls and the commit
   await prompts.getByText('The sleep between attempts must be injected.').waitFor()
   // The other hunk of the file is not part of it.
   expect(await pane.getByText('export const last = 2').count()).toBe(0)
-  await pane.getByText(/committed it in [0-9a-f]{7}: Explain 410/).waitFor()
+  await pane.getByText(/committed it in [0-9a-f]{10}: Explain 410/).waitFor()
   await pane.getByRole('button', { name: 'Line 22' }).click()
   await look(page, 'pane')
   // axe makes style elements of its own, which the page's policy refuses.

@@ -109,7 +109,7 @@ test.skipIf(!browserPath)(
     await page.getByText('1 comment on lines that this diff does not show').click()
     const thread = page.getByRole('article', { name: /^Comment by/ })
     await thread
-      .getByText(/^done in [0-9a-f]{7}$/)
+      .getByText(/^done in [0-9a-f]{10}$/)
       .first()
       .waitFor()
     await thread.getByText('outdated').waitFor()

@@ -93,7 +93,7 @@ test.skipIf(!browserPath)(
     const first = page.getByRole('button', { name: /^(Show|Hide)$/ }).first()
     if ((await first.textContent()) === 'Show') await first.click()
     await page
-      .getByText(/^done in [0-9a-f]{7}$/)
+      .getByText(/^done in [0-9a-f]{10}$/)
       .first()
       .waitFor(slow)
     await git(clone, 'pull', '--quiet', 'origin', 'retry')

@@ -3,6 +3,7 @@ import { Failure, Read, useSend } from '../../components/requests.tsx'
 import { ManifestIssues } from '../../components/manifest-issues.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { useWriteRefusal } from '../../components/role.ts'
+import { shortCommit } from '../../components/short-commit.ts'
 import { type App, appLog, apps } from './queries.ts'
 import { Badge, Output, Time, type Tone, withCode } from '../../ui/text.tsx'
 import { Button } from '../../ui/form.tsx'
@@ -122,7 +123,7 @@ function DeployRow({
       ) : (
         <Badge tone={tones[deploy.status] ?? 'neutral'}>{deploy.status}</Badge>
       )}
-      <code className="text-xs">{deploy.commit_sha.slice(0, 12)}</code>
+      <code className="text-xs">{shortCommit(deploy.commit_sha)}</code>
       <span className="min-w-40 flex-1 text-sm break-words text-dim">{deploy.error ?? causeOf(deploy)}</span>
       <Time at={deploy.created_at} />
       {deploy.ready_at !== null && !isLive && (

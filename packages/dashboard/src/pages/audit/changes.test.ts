@@ -6,7 +6,7 @@ test('names what an action recorded only before it without calling it removed', 
   const after = { status: 'merged', merge_commit_sha: 'b'.repeat(40) }
   expect(changes(before, after)).toEqual([
     'status: open → merged',
-    'base commit sha: was aaaaaaaaaaaa',
-    'merge commit sha: bbbbbbbbbbbb',
+    'base commit sha: was aaaaaaaaaa',
+    'merge commit sha: bbbbbbbbbb',
   ])
 })

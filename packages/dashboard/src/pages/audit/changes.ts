@@ -1,4 +1,6 @@
 /** The differences between an audit row's before and after, one line each. */
+import { shortCommit } from '../../components/short-commit.ts'
+
 const shownMax = 6
 const charsMax = 120
 
@@ -31,7 +33,7 @@ function flat(value: unknown, prefix = ''): Map<string, string> {
 function shortened(value: unknown): string {
   const isList = Array.isArray(value) && value.every((item) => typeof item === 'string')
   const text = typeof value === 'string' ? value : isList ? value.join(', ') : JSON.stringify(value)
-  if (/^[0-9a-f]{40,64}$/.test(text)) return text.slice(0, 12)
+  if (/^[0-9a-f]{40,64}$/.test(text)) return shortCommit(text)
   if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)) return text.slice(0, 8)
   return text.length <= charsMax ? text : `${text.slice(0, charsMax)}…`
 }

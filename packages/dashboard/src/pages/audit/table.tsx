@@ -8,6 +8,7 @@ import { Time } from '../../ui/text.tsx'
 import { changes } from './changes.ts'
 import { namesIn } from './names.ts'
 import { ChangeRequestLink, linkClass, SessionLink } from '../../components/links.tsx'
+import { shortCommit } from '../../components/short-commit.ts'
 
 type ProjectPage = (typeof projectPages)[number]['to']
 
@@ -183,7 +184,7 @@ function ObjectLink({
   if (type === 'commit')
     return (
       <Link to={paths.commit} params={{ project: slug, sha: id }} className={`font-mono ${linkClass}`} title={id}>
-        {id.slice(0, 12)}
+        {shortCommit(id)}
       </Link>
     )
   const page = pageOf[type]

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { shortBranch } from '../../components/branch-name.tsx'
 import { Read } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
+import { shortCommit } from '../../components/short-commit.ts'
 import { paths } from '../../paths.ts'
 import { type ChangeRequest, commitsOf } from './queries.ts'
 import { Card, Empty, Row, Rows } from '../../ui/layout.tsx'
@@ -32,7 +33,7 @@ export function CommitsTab({ cr }: { cr: ChangeRequest }) {
                   params={{ project: slug, sha: commit.sha }}
                   className="font-mono text-sm text-accent hover:underline"
                 >
-                  {commit.sha.slice(0, 10)}
+                  {shortCommit(commit.sha)}
                 </Link>
                 <span className="min-w-0 grow basis-56">
                   {commit.subject}

@@ -8,9 +8,10 @@ import { MenuChoice, MenuPopup } from '../../ui/menu.tsx'
 import { visibleName } from '../../ui/sanitizing-jsx/visible.ts'
 import { branches } from '../projects/queries.ts'
 import { useProject } from '../../components/shell/project-shell.tsx'
+import { shortCommit } from '../../components/short-commit.ts'
 
 export const isSha = (ref: string) => /^[0-9a-f]{40,64}$/.test(ref)
-const shortOf = (ref: string) => (isSha(ref) ? ref.slice(0, 10) : visibleName(ref))
+const shortOf = (ref: string) => (isSha(ref) ? shortCommit(ref) : visibleName(ref))
 
 export function RefPicker({
   at,

@@ -6,6 +6,7 @@ import { useEffect, useMemo, useRef, useState } from 'react'
 import { useIsAtLeast } from '../../browser/use-width.ts'
 import { Failure } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
+import { shortCommit } from '../../components/short-commit.ts'
 import { paths } from '../../paths.ts'
 import { ago } from '../../ui/text.tsx'
 import { visible, visibleName } from '../../ui/sanitizing-jsx/visible.ts'
@@ -206,7 +207,7 @@ function BlameLink({ of: { start, end, sha, commit } }: { of: Range }) {
   return (
     <Link to={paths.commit} params={{ project: slug, sha }} title={what} className="flex gap-2 hover:text-accent">
       <span className="sr-only">{start === end ? `Line ${start}:` : `Lines ${start} to ${end}:`}</span>
-      <span className="min-w-0 flex-1 truncate">{commit?.subject || sha.slice(0, 10)}</span>
+      <span className="min-w-0 flex-1 truncate">{commit?.subject || shortCommit(sha)}</span>
       <span className="text-faint">{commit && ago(commit.authored_at, Date.now())}</span>
     </Link>
   )

@@ -3,6 +3,7 @@ import { Suspense } from 'react'
 import { lazy } from '../../components/lazy-code.tsx'
 import { Read } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
+import { shortCommit } from '../../components/short-commit.ts'
 import { paths } from '../../paths.ts'
 import { buttonClass } from '../../ui/form.tsx'
 import { Card, Empty, Loading, Notice, Page } from '../../ui/layout.tsx'
@@ -18,7 +19,7 @@ export function CommitPage() {
   const { project_id } = useProject()
   const { sha } = route.useParams()
   return (
-    <Page title={`Commit ${sha.slice(0, 10)}`}>
+    <Page title={`Commit ${shortCommit(sha)}`}>
       <Read query={commit(project_id, sha)} what="the commit">
         {(found) => found !== undefined && <Shown commit={found} />}
       </Read>
@@ -45,7 +46,7 @@ function Shown({ commit: { sha, parents, subject, body, author_name, authored_at
                 params={{ project: slug, sha: each }}
                 className="font-mono text-accent hover:underline"
               >
-                {each.slice(0, 10)}
+                {shortCommit(each)}
               </Link>
             </span>
           ))}

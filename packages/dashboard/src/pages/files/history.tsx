@@ -1,6 +1,7 @@
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { QueryResult } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
+import { shortCommit } from '../../components/short-commit.ts'
 import { paths } from '../../paths.ts'
 import { Button } from '../../ui/form.tsx'
 import { Card, Empty, Page, Row, Rows } from '../../ui/layout.tsx'
@@ -84,7 +85,7 @@ function CommitRow({
       <Time at={commit.committed_at} />
       <FileLink project={slug} at={commit.sha} path={path} className="font-mono text-sm text-accent hover:underline">
         <span className="sr-only">Files at </span>
-        {commit.sha.slice(0, 10)}
+        {shortCommit(commit.sha)}
       </FileLink>
     </Row>
   )

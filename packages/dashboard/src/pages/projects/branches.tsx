@@ -12,6 +12,7 @@ import { type Session, sessions } from '../sessions/queries.ts'
 import { Badge } from '../../ui/text.tsx'
 import { Card, Page, Row, Rows } from '../../ui/layout.tsx'
 import { ChangeRequestLink, SessionLink } from '../../components/links.tsx'
+import { shortCommit } from '../../components/short-commit.ts'
 
 type Branch = Reply<'/v1/projects/{projectId}/branches'>['branches'][number]
 
@@ -46,7 +47,7 @@ export function BranchesPage() {
                       project={slug}
                     />
                   )}
-                  <code className="font-mono text-sm text-dim">{branch.sha.slice(0, 12)}</code>
+                  <code className="font-mono text-sm text-dim">{shortCommit(branch.sha)}</code>
                 </Row>
               ))}
             </Rows>

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { Failure } from '../../../components/requests.tsx'
 import { Prose } from '../../../components/markdown.tsx'
 import { useProject } from '../../../components/shell/project-shell.tsx'
+import { shortCommit } from '../../../components/short-commit.ts'
 import { paths } from '../../../paths.ts'
 import { type ChangeRequest, commitsOf, type Review, reviews } from '../queries.ts'
 import { Time } from '../../../ui/text.tsx'
@@ -34,7 +35,8 @@ export default function ConversationTab({ cr }: { cr: ChangeRequest }) {
       ))}
       {cr.merged_at !== null && (
         <li className="text-sm text-dim">
-          Merged <Time at={cr.merged_at} /> as <code className="font-mono">{cr.merge_commit_sha?.slice(0, 12)}</code>
+          Merged <Time at={cr.merged_at} /> as{' '}
+          <code className="font-mono">{cr.merge_commit_sha !== null && shortCommit(cr.merge_commit_sha)}</code>
         </li>
       )}
       {cr.closed_at !== null && (
@@ -52,7 +54,7 @@ function ReviewCard({ cr, review }: { cr: ChangeRequest; review: Review }) {
     <article className="flex flex-col gap-3 rounded-lg border border-line px-4 py-3">
       <p className="text-sm text-dim">
         <span className="font-medium text-text">{review.created_by_name ?? 'A former member'}</span> reviewed{' '}
-        <code className="font-mono">{review.head_sha.slice(0, 10)}</code> <Time at={review.created_at} />
+        <code className="font-mono">{shortCommit(review.head_sha)}</code> <Time at={review.created_at} />
         {review.session_id === null && ' · not sent to a session'}
         <span className="float-right">{answeredText(review, items)}</span>
       </p>

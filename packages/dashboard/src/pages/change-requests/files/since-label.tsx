@@ -3,6 +3,7 @@ import { paths } from '../../../paths.ts'
 import type { Diff } from '../queries.ts'
 import { Time } from '../../../ui/text.tsx'
 import type { Viewed } from './last-viewed.ts'
+import { shortCommit } from '../../../components/short-commit.ts'
 
 interface Compared {
   since: NonNullable<Diff['since']>
@@ -15,7 +16,7 @@ export function SinceLabel({ since, baseRef, lastViewed }: Compared) {
   const { sha, rewritten, base_moved, conflicts } = since
   return (
     <p className="text-sm break-words text-dim" role="status">
-      Changes since <code className="font-mono">{sha.slice(0, 12)}</code>
+      Changes since <code className="font-mono">{shortCommit(sha)}</code>
       {lastViewed?.sha === sha && (
         <>
           , which you viewed <Time at={lastViewed.at} />

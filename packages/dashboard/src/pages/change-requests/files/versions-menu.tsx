@@ -5,6 +5,7 @@ import { buttonClass } from '../../../ui/form.tsx'
 import { MenuChoice, MenuPopup, MenuSeparator } from '../../../ui/menu.tsx'
 import { type ChangeRequest, type Review, type Version, versions } from '../queries.ts'
 import type { Viewed } from './last-viewed.ts'
+import { shortCommit } from '../../../components/short-commit.ts'
 
 /** The commits that the diff compares. Null is the base, and the current head. */
 export interface Range {
@@ -36,7 +37,7 @@ export function VersionsMenu({
   if (latest === undefined || (data.length < 2 && range.since === null && range.to === null)) return null
   const named = (sha: string) => {
     const version = data.findLast(({ head_sha }) => head_sha === sha)
-    return version === undefined ? sha.slice(0, 7) : `v${version.number}`
+    return version === undefined ? shortCommit(sha) : `v${version.number}`
   }
   const current = cr.head_commit_sha ?? latest.head_sha
   const since = range.since === null ? cr.base_ref : named(range.since)
@@ -84,7 +85,7 @@ export function VersionsMenu({
   )
 }
 
-const option = ({ number, head_sha }: Version) => [head_sha, `v${number}, ${head_sha.slice(0, 7)}`] as const
+const option = ({ number, head_sha }: Version) => [head_sha, `v${number}, ${shortCommit(head_sha)}`] as const
 
 /** The first of those with the same value. */
 function unique(options: (readonly [string, string])[]) {

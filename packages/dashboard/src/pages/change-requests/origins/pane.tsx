@@ -7,6 +7,7 @@ import { createPortal } from 'react-dom'
 import { QueryResult } from '../../../components/requests.tsx'
 import { linkClass } from '../../../components/links.tsx'
 import { useProject } from '../../../components/shell/project-shell.tsx'
+import { shortCommit } from '../../../components/short-commit.ts'
 import { paths } from '../../../paths.ts'
 import { Button } from '../../../ui/form.tsx'
 import { isTyped } from '../../../ui/keys.ts'
@@ -241,7 +242,7 @@ function Committed({ commit }: { commit: Origins['commits'][number] | null }): R
     <p className="text-dim">
       {commit.by_agent ? 'An agent' : commit.author_name} committed it in{' '}
       <Link to={paths.commit} params={{ project: slug, sha: commit.sha }} className={linkClass}>
-        {commit.sha.slice(0, 7)}
+        {shortCommit(commit.sha)}
       </Link>
       : {commit.subject}
     </p>

@@ -3,6 +3,7 @@ import { useTyped } from '../../../browser/use-stored.ts'
 import { Prose } from '../../../components/markdown.tsx'
 import { ModelRefusal, useAgentRefusal } from '../../../components/no-model.tsx'
 import { Failure, useSend } from '../../../components/requests.tsx'
+import { shortCommit } from '../../../components/short-commit.ts'
 import { Avatar } from '../../../ui/avatar.tsx'
 import { Button, Form, TextArea } from '../../../ui/form.tsx'
 import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
@@ -45,7 +46,7 @@ export function ThreadState({ of }: { of: Item }) {
       ) : answer.outcome === 'declined' ? (
         <Badge tone="neutral">declined</Badge>
       ) : (
-        <Badge tone="good">done{answer.commit === null ? '' : ` in ${answer.commit.slice(0, 7)}`}</Badge>
+        <Badge tone="good">done{answer.commit === null ? '' : ` in ${shortCommit(answer.commit)}`}</Badge>
       )}
     </>
   )
@@ -90,7 +91,7 @@ function ReplyRow({ of }: { of: Item['replies'][number] }) {
         <Avatar name={who} of={isAgent ? 'agent' : 'person'} />
         <span className="font-semibold">{who}</span>
         {of.outcome === 'done' && (
-          <Badge tone="good">done{of.commit === null ? '' : ` in ${of.commit.slice(0, 7)}`}</Badge>
+          <Badge tone="good">done{of.commit === null ? '' : ` in ${shortCommit(of.commit)}`}</Badge>
         )}
         {of.outcome === 'declined' && <Badge>declined</Badge>}
         <Time at={of.created_at} />
