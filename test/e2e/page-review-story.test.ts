@@ -106,7 +106,7 @@ test.skipIf(!browserPath)(
     await page.getByText('Changes since').waitFor()
     await page.getByText('sweet peas').last().waitFor()
     // The thread stands where the comment was, or beside the diff once its line changed.
-    await page.getByText('1 comment on lines that this diff does not show').click()
+    await page.getByText('1 comment on an earlier version').click()
     const thread = page.getByRole('article', { name: /^Comment by/ })
     await thread
       .getByText(/^done in [0-9a-f]{10}$/)
@@ -118,7 +118,7 @@ test.skipIf(!browserPath)(
     // axe makes style elements of its own, which the page's policy refuses.
     expect(complaints.splice(0).filter((text) => !text.includes('Content Security Policy'))).toEqual([])
     await thread.getByRole('button', { name: 'Resolve' }).click()
-    await page.getByText('1 comment on lines that this diff does not show').waitFor({ state: 'detached' })
+    await page.getByText('1 comment on an earlier version').waitFor({ state: 'detached' })
     await page.getByRole('button', { name: /v2/ }).waitFor()
     await page.goBack()
     await page.getByText('resolved', { exact: true }).waitFor()

@@ -20,7 +20,7 @@ import { useReviewState } from '../review/review-state.ts'
 import { ApplyButton } from '../review/suggestion.tsx'
 import { LooseThreads, ThreadCardOf, useThreads } from '../review/threads.tsx'
 import { writtenByProgram } from '@svc/contract/schemas/generated-files'
-import { type Range, VersionsMenu } from './versions-menu.tsx'
+import { OlderVersion, type Range, VersionsMenu } from './versions-menu.tsx'
 import { SendReview } from '../review/send-review.tsx'
 import { AllChanges, SinceLabel } from './since-label.tsx'
 import { keyNames } from './key-names.ts'
@@ -143,6 +143,7 @@ function Files({ cr, diff: found, lastViewed, mine, range, onRange, view, onView
         <Comparison {...compared} headSha={diff.head_sha} reviews={threads.reviews} />
         <ApplyButton cr={cr} threads={threads.applicable} least={2} />
       </Toolbar>
+      <OlderVersion cr={cr} range={range} onRange={onRange} />
       <Omissions cr={cr} diff={diff} lastViewed={lastViewed} />
       <Announcement>{cursor.announcement}</Announcement>
       <Failures of={[mine.error, context.failed, order.error]} last={request.failed} />
@@ -152,7 +153,7 @@ function Files({ cr, diff: found, lastViewed, mine, range, onRange, view, onView
         <Loading what="the reading order" />
       ) : (
         <BesideTree tree={tree}>
-          <LooseThreads cr={cr} items={threads.loose} />
+          <LooseThreads cr={cr} items={threads.loose} diff={diff} range={range} />
           {files.some((file) => file.view !== null || isComing(file)) && (
             <div className={viewerColumn(isRendered)}>
               <Viewer

@@ -1,4 +1,5 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
+import { Check } from 'lucide-react'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import type { ChangedFile } from './changed-files.ts'
 import { reasonOf, type useReadingOrder } from './reading-order.ts'
@@ -174,8 +175,11 @@ function TreeRow({
         <span aria-label={file.status} className={`w-3 font-mono ${tones[file.status]}`}>
           {signs[file.status]}
         </span>
-        <span className={`min-w-0 flex-1 truncate ${isViewed ? 'text-dim line-through' : ''}`}>
+        <span className={`min-w-0 truncate ${isViewed ? 'text-faint' : ''}`}>
           {visibleName(file.path.slice(folder === '' ? 0 : folder.length + 1))}
+        </span>
+        <span className="flex flex-1">
+          {isViewed && <Check role="img" aria-label="viewed" className="size-3.5 flex-none text-faint" />}
         </span>
         {reason !== null && <span className="sr-only">{reason}</span>}
         {guided !== undefined && guided.imported_by > 0 && guided.kind === 'source' && (

@@ -1,7 +1,8 @@
 import { Menu } from '@base-ui/react/menu'
 import { useQuery } from '@tanstack/react-query'
 import { me } from '../../account/queries.ts'
-import { buttonClass } from '../../../ui/form.tsx'
+import { Button, buttonClass } from '../../../ui/form.tsx'
+import { Notice } from '../../../ui/layout.tsx'
 import { MenuChoice, MenuPopup, MenuSeparator } from '../../../ui/menu.tsx'
 import { type ChangeRequest, type Review, type Version, versions } from '../queries.ts'
 import type { Viewed } from './last-viewed.ts'
@@ -82,6 +83,30 @@ export function VersionsMenu({
         />
       </MenuPopup>
     </Menu.Root>
+  )
+}
+
+/** The merge box beside the diff is about the newest version. */
+export function OlderVersion({
+  cr,
+  range,
+  onRange,
+}: {
+  cr: ChangeRequest
+  range: Range
+  onRange: (range: Range) => void
+}) {
+  const { data = [] } = useQuery(versions(cr))
+  const latest = data.at(-1)
+  if (range.to === null || latest === undefined || range.to === latest.head_sha) return null
+  const shown = data.findLast(({ head_sha }) => head_sha === range.to)
+  const which = shown === undefined ? `commit ${shortCommit(range.to)}` : `version ${shown.number} of ${latest.number}`
+  return (
+    <Notice
+      tone="warn"
+      title={`You are looking at ${which}`}
+      action={<Button onClick={() => onRange({ ...range, to: null })}>Show version {latest.number}</Button>}
+    />
   )
 }
 

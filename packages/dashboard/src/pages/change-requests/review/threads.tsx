@@ -44,6 +44,12 @@ function placeIn({ written, ...item }: Item, { diff, range }: { diff: Diff; rang
   return { id: item.comment_id, path: place.path, line: place.line, side: written.side, version }
 }
 
+/** The diff has another version of its lines. */
+function isOfOtherVersion({ written, review }: Item, { diff, range }: { diff: Diff; range: Range }): boolean {
+  if (written === null || review.head_sha === diff.head_sha) return false
+  return range.to !== null || written.current === null
+}
+
 function isShown({ path, side, line }: PlacedThread, files: ChangedFile[]): boolean {
   const file = files.find((each) => each.path === path || (side === 'old' && each.oldPath === path))
   if (file === undefined) return false
@@ -61,12 +67,28 @@ export function ThreadCardOf({ cr, id, items }: { cr: ChangeRequest; id: string;
 }
 
 /** Sent comments stay readable when the diff does not show their lines. */
-export function LooseThreads({ cr, items }: { cr: ChangeRequest; items: readonly Item[] }) {
+export function LooseThreads({
+  cr,
+  items,
+  diff,
+  range,
+}: {
+  cr: ChangeRequest
+  items: readonly Item[]
+  diff: Diff
+  range: Range
+}) {
   if (items.length === 0) return null
+  const others = items.filter((item) => isOfOtherVersion(item, { diff, range })).length
+  const version = range.to === null ? 'an earlier version' : 'another version'
+  const where =
+    others === items.length
+      ? `on ${version}`
+      : `on lines that this diff does not show${others === 0 ? '' : ` or on ${version}`}`
   return (
     <details className="rounded-lg border border-line px-3 py-2 text-sm">
       <summary className="cursor-pointer font-medium">
-        {items.length === 1 ? '1 comment' : `${items.length} comments`} on lines that this diff does not show
+        {items.length === 1 ? '1 comment' : `${items.length} comments`} {where}
       </summary>
       <ul className="mt-2 flex flex-col gap-3" aria-label="Comments on other lines">
         {items.map((item) => (
