@@ -227,8 +227,16 @@ test.skipIf(!browserPath)(
     await page.getByText('Your review: 1 comment').waitFor()
     await expectItFits(page)
     await page.getByRole('tab', { name: 'Conversation' }).click()
+    // Who merged reads their own name before the list of members is there.
+    const shown = Promise.withResolvers<void>()
+    await page.route('**/members?*', async (route) => {
+      await shown.promise
+      await route.continue()
+    })
     await page.getByRole('button', { name: 'Merge into main' }).click()
-    await page.getByText(/ merged this into main as/).waitFor()
+    await page.getByText(/^Owner merged this into main as/).waitFor()
+    shown.resolve()
+    await page.unrouteAll({ behavior: 'wait' })
     await expectItFits(page)
     await page.screenshot({ path: join(pictures, 'merged-by-thumb-360.png') })
     expect(complaints).toEqual([])
