@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Question, Session } from '@svc/contract'
+import type { Page } from 'playwright-core'
 import { browserPath, openBrowser } from './browser.ts'
 import { git, Server, until } from './harness.ts'
 
@@ -100,6 +101,24 @@ test('a permission of the runtime waits for a person, who answers by the API and
   await said(session, /SECOND 22/)
 })
 
+/** With a notice above the page: scrolling makes the page no longer, and leaves the composer at the lower edge of the window. */
+async function expectComposerAtTheEnd(page: Page): Promise<void> {
+  await page.setViewportSize({ width: 1280, height: 700 })
+  await page.getByText('New access in your name').waitFor()
+  const scrollTo = (y: number) =>
+    page.evaluate(async (y) => {
+      window.scrollTo(0, y)
+      for (let i = 0; i < 5; i++) await new Promise(requestAnimationFrame)
+      return document.documentElement.scrollHeight
+    }, y)
+  const height = await scrollTo(0)
+  expect(height).toBeGreaterThan(700)
+  expect(await scrollTo(height)).toBe(height)
+  const composer = page.locator('form').filter({ has: page.getByRole('textbox', { name: /^Prompt/ }) })
+  const { y, height: own } = (await composer.boundingBox())!
+  expect(y + own).toBeWithin(680, 700)
+}
+
 test.skipIf(!browserPath)(
   'a person answers a permission on the page, to which the inbox and the list link',
   async () => {
@@ -150,8 +169,9 @@ test.skipIf(!browserPath)(
     ] as const) {
       await page.setViewportSize({ width, height: 900 })
       await page.emulateMedia({ colorScheme })
-      await page.screenshot({ path: join(pictures, `answers-${width}-${colorScheme}.png`), fullPage: true })
+      await page.screenshot({ path: join(pictures, `answers-${width}-${colorScheme}.png`) })
     }
+    await expectComposerAtTheEnd(page)
     await browser.close()
   },
 )

@@ -47,7 +47,7 @@ export function TwoPane({ label, wide = false, panel, children }: Panes & { wide
       <aside
         aria-label={label}
         tabIndex={0}
-        className="border-t border-line bg-panel lg:sticky lg:top-bar lg:h-[calc(100dvh-var(--spacing-bar)-var(--spacing-notices-shown))] lg:overflow-y-auto lg:overscroll-contain lg:border-t-0 lg:border-l"
+        className="border-t border-line bg-panel lg:sticky lg:top-bar lg:h-panel lg:mb-panel-end lg:overflow-y-auto lg:overscroll-contain lg:border-t-0 lg:border-l"
       >
         {panel}
       </aside>
@@ -66,7 +66,7 @@ export function HeadedPanes({ label, head, panel, children }: Panes & { head: Re
       <aside
         aria-label={label}
         tabIndex={0}
-        className="border-line bg-panel max-xl:border-b xl:sticky xl:top-bar xl:col-start-2 xl:row-span-2 xl:row-start-1 xl:h-[calc(100dvh-var(--spacing-bar)-var(--spacing-notices-shown))] xl:overflow-y-auto xl:overscroll-contain xl:border-l"
+        className="border-line bg-panel max-xl:border-b xl:sticky xl:top-bar xl:col-start-2 xl:row-span-2 xl:row-start-1 xl:h-panel xl:mb-panel-end xl:overflow-y-auto xl:overscroll-contain xl:border-l"
       >
         {panel}
       </aside>
