@@ -81,7 +81,21 @@ test.skipIf(!browserPath)(
     await page.getByText(missing).waitFor(slow)
     expect(await page.getByRole('button', { name: 'Send', exact: true }).getAttribute('title')).toBe(missing)
     await page.getByRole('link', { name: 'Set a model' }).waitFor(slow)
+    // No restart can work here, and only an operator can change the setting.
+    const stopped = page.getByRole('alert').filter({ hasText: 'server was started without a sandbox driver' })
+    await stopped.getByText('SVC_SANDBOX_DRIVER=none').waitFor(slow)
+    expect(await page.getByText('Restart it or send a prompt').count()).toBe(0)
+    const restart = page.getByRole('button', { name: 'Restart session' })
+    expect(await restart.count()).toBe(1)
+    expect(await restart.getAttribute('title')).toBe('The server was started without a sandbox driver.')
     await expectItLooksRight(story, 'no-model-session')
+    await page.route('**/v1/models/upstream', (route) =>
+      route.fulfill({ status: 403, json: { error: 'Only owners of this server', code: 'forbidden' } }),
+    )
+    await page.reload()
+    await stopped.getByText('Sessions start once its operator configures one.').waitFor(slow)
+    expect(await stopped.textContent()).not.toContain('SVC_')
+    await page.unrouteAll({ behavior: 'wait' })
 
     const clone = await mkdtemp(join(server.dir, 'clone-'))
     await git(clone, 'clone', '--quiet', gatewayOf(server, project), '.')

@@ -50,7 +50,7 @@ export function ModelRefusal() {
 }
 
 /** Only an owner of the instance can read it. */
-const useIsInstanceOwner = () => useQuery(modelUpstream).isSuccess
+export const useIsInstanceOwner = () => useQuery(modelUpstream).isSuccess
 
 /** The refusal of the service, for what the page could not refuse before. */
 export function NoModelFailure({ error: { message, hint } }: { error: ApiError }) {

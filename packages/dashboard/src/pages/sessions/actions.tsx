@@ -16,7 +16,7 @@ import { withCode } from '../../ui/text.tsx'
 import { MenuItem, MenuPopup, MenuSeparator } from '../../ui/menu.tsx'
 import { scrollToPanel } from './panel/place.ts'
 import { amountOf } from './banner.tsx'
-import { pathOf, type Session, unfinishedWork } from './queries.ts'
+import { pathOf, sandboxReadiness, type Session, unfinishedWork } from './queries.ts'
 import { isWithoutAgent, RestartWithAgent } from './restart-with-agent.tsx'
 
 /** The reason that a move is disabled, or null. */
@@ -25,10 +25,17 @@ function refuse(move: keyof typeof sessionMoves, { status }: Session): string | 
   return from.includes(status) ? null : `The session is ${status}`
 }
 
+/** Where no restart can work. Only a failed session asks, which says so in its notice, too. */
+function useSandboxRefusal({ status }: Session): string | null {
+  const { data } = useQuery({ ...sandboxReadiness, enabled: status === 'failed' })
+  return data?.driver === 'none' ? data.problem : null
+}
+
 /** In the bar. What fails shows where this is rendered. */
 export function SessionActions({ session }: { session: Session }) {
   const { slug, account_id: accountId } = useProject()
   const roleRefusal = useWriteRefusal(accountId)
+  const sandboxRefusal = useSandboxRefusal(session)
   const navigate = useNavigate()
   const path = pathOf(session)
   const refetch = [['project', session.project_id, 'sessions']]
@@ -84,7 +91,7 @@ export function SessionActions({ session }: { session: Session }) {
             </Button>
           </>
         ) : (
-          <Button disabledReason={roleRefusal ?? refuse('restart', session)} action={restart}>
+          <Button disabledReason={roleRefusal ?? sandboxRefusal ?? refuse('restart', session)} action={restart}>
             Restart session
           </Button>
         )}

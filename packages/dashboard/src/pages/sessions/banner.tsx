@@ -2,11 +2,11 @@
 import { count } from '@svc/contract/count'
 import { useQuery } from '@tanstack/react-query'
 import { Failure, useSend } from '../../components/requests.tsx'
-import { useWriteRefusal } from '../../components/role.ts'
+import { useIsInstanceOwner } from '../../components/no-model.tsx'
 import { Button } from '../../ui/form.tsx'
 import { Notice } from '../../ui/layout.tsx'
 import { Command, Time, withCode } from '../../ui/text.tsx'
-import { pathOf, type Session, type UnfinishedWork, unfinishedWork } from './queries.ts'
+import { pathOf, sandboxReadiness, type Session, type UnfinishedWork, unfinishedWork } from './queries.ts'
 
 export function Banner({ session, busy }: { session: Session; busy: boolean }) {
   const { data: saved } = useQuery(unfinishedWork(session))
@@ -104,11 +104,14 @@ function LostWork({ work }: { work: Lost }) {
   )
 }
 
-/** Why, in one sentence; what else is known; and what to do next, with its one action. */
+/** Why, in one sentence; what else is known; and what to do next. The bar has the button for it. */
 function Failed({ session, unfinished }: { session: Session; unfinished: Saved | null }) {
+  const { data: sandbox, isPending } = useQuery(sandboxReadiness)
   const [reason, details] = reasonOf(session.error)
+  if (isPending) return null
+  if (sandbox?.driver === 'none') return <NoSandboxes error={session.error} problem={sandbox.problem} />
   return (
-    <Notice tone="bad" title={reason ?? 'The session failed'} action={<Restart session={session} />}>
+    <Notice tone="bad" title={reason ?? 'The session failed'}>
       <Details>{details}</Details>
       <p>
         Restart it or send a prompt to start again from{' '}
@@ -129,19 +132,13 @@ function Details({ children }: { children: string }) {
   return children === '' ? null : <p className="line-clamp-4 wrap-anywhere text-dim">{withCode(children)}</p>
 }
 
-function Restart({ session }: { session: Session }) {
-  const refusal = useWriteRefusal(session.account_id)
-  const restart = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/restart', {
-    path: pathOf(session),
-    refetch: [['project', session.project_id, 'sessions']],
-  })
+/** No restart can work. Only the operator can do something about it, so only they read the setting that the reason names. */
+function NoSandboxes({ error, problem }: { error: string | null; problem: string | null }) {
+  const isOperator = useIsInstanceOwner()
   return (
-    <>
-      <Button disabledReason={refusal} action={restart}>
-        Restart session
-      </Button>
-      {restart.isError && <Failure error={restart.error} />}
-    </>
+    <Notice tone="bad" title={(isOperator ? error : problem) ?? 'This server has no sandboxes.'}>
+      {!isOperator && 'Sessions start once its operator configures one.'}
+    </Notice>
   )
 }
 

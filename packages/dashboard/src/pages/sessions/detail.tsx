@@ -59,7 +59,6 @@ function LiveSession({ initial }: { initial: Session }) {
       >
         <div className="flex min-h-[calc(100dvh-var(--spacing-bar)-var(--spacing-notices))] flex-col">
           <div className="flex flex-1 flex-col gap-4 px-4 py-4 md:px-6">
-            <SessionActions session={now} />
             <Conversation
               address={`/v1/projects/${now.project_id}/sessions/${now.session_id}`}
               conversation={conversation}
@@ -73,6 +72,7 @@ function LiveSession({ initial }: { initial: Session }) {
             />
             {/* Where the page opens, and where the next prompt is written. */}
             {!isReconnecting && <Banner session={now} busy={busy} />}
+            <SessionActions session={now} />
             <Questions session={now} questions={stream.questions} />
             <Approvals sessionId={now.session_id} />
           </div>

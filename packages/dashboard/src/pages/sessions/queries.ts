@@ -37,6 +37,13 @@ export const session = (projectId: string, sessionId: string) =>
     live,
   )
 
+export const sandboxReadiness = read(
+  ['ready'],
+  '/v1/ready',
+  {},
+  { staleTime: 60_000, select: ({ sandbox }) => sandbox },
+)
+
 /** A conversation from its end to its beginning. Its key is not below its project: earlier messages do not change. */
 export const transcriptPages = (projectId: string, sessionId: string) =>
   infiniteQueryOptions({
