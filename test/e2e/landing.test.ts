@@ -90,7 +90,7 @@ test.skipIf(!browserPath)(
     })
     await page.goto(address(`/${number}`))
     await mergeButton().waitFor(slow)
-    expect(await mergeButton().getAttribute('title')).toBe('Waiting for mergeability, checks, effects…')
+    expect(await mergeButton().getAttribute('title')).toBe('Waiting for mergeability, checks, effects, the git host…')
     const before = await boxOf()
     await look('landing-waiting')
     await page.setViewportSize({ width: 1440, height: 900 })

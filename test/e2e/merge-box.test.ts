@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Locator } from 'playwright-core'
 import { serveHttpBackend } from '@svc/git/testing'
 import { browserPath } from './browser.ts'
 import { git } from './harness.ts'
@@ -46,6 +47,10 @@ async function propose(branch: string, files: Record<string, string>, title = br
 const show = (number: number) =>
   story.page.goto(`${story.server.url}/projects/${project.slug}/change-requests/${number}`)
 const mergeButton = () => story.page.getByRole('button', { name: 'Merge into main' })
+const panel = () => story.page.getByRole('complementary', { name: 'Landing' })
+const closeButton = () => story.page.getByRole('button', { name: 'Close without merging' })
+const isAbove = async (one: Locator, other: Locator) =>
+  (await one.boundingBox())!.y + (await one.boundingBox())!.height <= (await other.boundingBox())!.y
 const picture = (name: string) => story.page.screenshot({ path: join(pictures, `merge-box-${name}-1280.png`) })
 /** The state below the title, which agrees with the panel. */
 const badge = (word: string) => story.page.locator('header p').getByText(word, { exact: true }).waitFor(slow)
@@ -151,7 +156,12 @@ test.skipIf(!browserPath)(
     })
     await show(number)
     await page.getByText('The git host refused the last push to main').waitFor(slow)
-    await page.getByText(reason).waitFor()
+    await panel().getByRole('heading', { name: 'Last push refused' }).waitFor()
+    await badge('not ready')
+    await page.getByRole('list', { name: 'Checklist' }).getByText('the last push was refused').waitFor()
+    expect(await isAbove(page.getByText(reason), mergeButton())).toBe(true)
+    // The rule may be gone, so another try stays possible.
+    expect(await mergeButton().getAttribute('aria-disabled')).toBeNull()
     await picture('protected')
     await page.getByRole('button', { name: 'Create pull request' }).click()
     const link = page.getByRole('link', { name: 'Pull request #12' })
@@ -233,12 +243,25 @@ test.skipIf(!browserPath)(
     await commit('moving', { 'e.txt': 'e, later\n' })
     await git(clone, 'push', '--quiet', 'origin', 'moving')
     await mergeButton().click()
-    await page.getByText('Not merged: the branch has new commits').waitFor(slow)
+    const refused = page.getByText('Not merged: the branch has new commits')
+    await refused.waitFor(slow)
+    expect(await isAbove(refused, mergeButton())).toBe(true)
+    await panel().getByRole('heading', { name: 'Not ready to land' }).waitFor()
+    await badge('not ready')
     await picture('head-moved')
     held.resolve()
     await page.unrouteAll({ behavior: 'wait' })
+    // Also when the page knows the new head, Merge waits until the user has seen it.
+    const showNew = page.getByRole('button', { name: 'Show new commits', disabled: false })
+    await showNew.waitFor(slow)
+    await page.getByText("Can't merge: you haven't seen the new commits.").waitFor()
+    expect(await mergeButton().getAttribute('aria-disabled')).toBe('true')
+    const before = await git(clone, 'rev-parse', 'moving~')
+    await showNew.click()
+    await page.getByText(`Changes since ${before.slice(0, 12)}`).waitFor(slow)
+    await panel().getByRole('heading', { name: 'Ready to land' }).waitFor(slow)
     const head = await git(clone, 'rev-parse', 'moving')
-    await page.getByText(head.slice(0, 10)).first().waitFor(slow)
+    await page.getByText(`fast-forwards to ${head.slice(0, 10)}`).waitFor(slow)
     await mergeButton().click()
     await page.getByText(/ merged this into main as/).waitFor(slow)
   },
@@ -254,8 +277,14 @@ test.skipIf(!browserPath)(
     await page.getByText('fast-forwards to').waitFor(slow)
     await page.context().setOffline(true)
     await mergeButton().click()
-    const failure = page.getByRole('alert').getByText("Can't reach the service.").first()
+    const failure = page.getByText("The service isn't responding", { exact: true })
     await failure.waitFor(slow)
+    await panel().getByRole('heading', { name: 'State unknown' }).waitFor(slow)
+    await page.getByText("Can't merge: the service isn't responding.").waitFor()
+    for (const button of [mergeButton(), closeButton()]) expect(await button.getAttribute('aria-disabled')).toBe('true')
+    await badge('unreachable')
+    // One notice says it, for the whole page.
+    await page.getByText("Can't reach the service.").waitFor({ ...slow, state: 'detached' })
     await picture('offline')
     const refetched = page.waitForResponse((response) => response.url().includes('/merge-preview') && response.ok())
     await page.context().setOffline(false)
@@ -264,6 +293,7 @@ test.skipIf(!browserPath)(
       ...['cr', 'show', String(number), '--project', project.project_id],
     ])
     expect(cr.status).toBe('open')
+    await panel().getByRole('heading', { name: 'Ready to land' }).waitFor(slow)
     await mergeButton().click()
     await page.getByText(/ merged this into main as/).waitFor(slow)
   },

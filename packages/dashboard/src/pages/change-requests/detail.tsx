@@ -10,6 +10,7 @@ import { QueryResult } from '../../components/requests.tsx'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { paths } from '../../paths.ts'
 import { useStored } from '../../browser/use-stored.ts'
+import { useUnavailable } from '../../cache/use-unavailable.ts'
 import { type ChangeRequest, changeRequestAnswer, diff, reviews, type Summary } from './queries.ts'
 import { HeadedPanes, Loading } from '../../ui/layout.tsx'
 import { TabList } from '../../ui/tabs.tsx'
@@ -19,6 +20,7 @@ import { Header, type Size } from './header.tsx'
 import { ignoreWhitespace as stored } from './diff/whitespace.ts'
 import { shownDetails } from './merge/effect-rows.tsx'
 import { stateNow, useLanding } from './merge/landing.ts'
+import { useMerging } from './merge/merge-button.tsx'
 import { LandingPanel } from './merge/panel.tsx'
 
 const route = getRouteApi('/shell/projects/$project/change-requests/$number')
@@ -78,7 +80,9 @@ interface Shown {
 function Detail({ cr, summary }: Shown) {
   const { tab = 'files' } = route.useSearch()
   const navigate = route.useNavigate()
-  const landing = useLanding(cr)
+  const isAway = useUnavailable() !== null
+  const merging = useMerging(cr, isAway)
+  const landing = useLanding(cr, { isAway, movedFrom: merging.movedFrom })
   const size = useSize({ cr, summary })
   const reviewed = useQuery(reviews(cr)).data
   // The tab has them while it is open.
@@ -101,7 +105,7 @@ function Detail({ cr, summary }: Shown) {
             />
           </div>
         }
-        panel={<LandingPanel cr={cr} landing={landing} summary={summary} tab={tab} />}
+        panel={<LandingPanel cr={cr} landing={landing} summary={summary} tab={tab} merging={merging} />}
       >
         <Panels cr={cr} />
       </HeadedPanes>

@@ -10,6 +10,7 @@ export type ChangeRequest = Reply<OneChangeRequest>['change_request']
 export type Diff = ArrivingDiff
 export type MergePreview = Reply<`${OneChangeRequest}/merge-preview`>
 export type Effects = NonNullable<MergePreview['effects']>
+export type PullRequest = Reply<`${OneChangeRequest}/pull-request`>
 export type Checks = Reply<`${OneChangeRequest}/checks`>
 export type ReadingGuide = Reply<`${OneChangeRequest}/reading-guide`>
 export type Review = Reply<`${OneChangeRequest}/reviews`>['reviews'][number]

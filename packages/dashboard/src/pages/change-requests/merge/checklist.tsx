@@ -110,9 +110,12 @@ export function ConfirmLink({ text, onShow }: { text: string; onShow?: () => voi
 
 const item = (look: Look, title: string, detail: Item['detail'] = ''): Item => ({ look, title, detail })
 
-function mergeItem(cr: ChangeRequest, { preview, stale }: Landing): Item {
+function mergeItem(cr: ChangeRequest, landing: Landing): Item {
+  const { isAway, movedFrom, preview, stale } = landing
   if (cr.missing_ref != null)
     return item('bad', sentence(deletedText(cr)), 'Push it again, or close this change request')
+  if (isAway) return item('warn', 'Mergeability is unknown', 'Checked again when the service is back')
+  if (movedFrom !== null) return item('bad', 'The branch has new commits', 'Show them, then merge')
   if (stale !== null) return item('warn', 'Mergeability is unknown', sentence(previewErrorReason(stale.error)))
   if (preview === undefined) return item('wait', 'Checking mergeability…')
   const head = preview.head_sha.slice(0, 10)
@@ -122,10 +125,15 @@ function mergeItem(cr: ChangeRequest, { preview, stale }: Landing): Item {
   const how = preview.can_fast_forward
     ? `${cr.base_ref} fast-forwards to ${head}`
     : `a merge commit adds ${head} to ${cr.base_ref}`
+  const concern = concernOf(cr, landing)
+  return concern === null ? item('good', 'Merges cleanly', how) : item('warn', `Merges cleanly, but ${concern}`, how)
+}
+
+function concernOf({ base_ref: base }: ChangeRequest, { preview, protection, stackedOn }: Landing): string | null {
+  if (protection !== null) return protection.found_by === 'push' ? 'the last push was refused' : `${base} is protected`
+  if (stackedOn?.isMerged === true) return 'its base is already merged'
   const collision = collisionText(preview)
-  return collision === null
-    ? item('good', 'Merges cleanly', how)
-    : item('warn', 'Merges cleanly', `${collision} · ${how}`)
+  return collision === null ? null : `${collision.charAt(0).toLowerCase()}${collision.slice(1)}`
 }
 
 function checksItem(cr: ChangeRequest, found: Checks | undefined): Item {

@@ -29,7 +29,7 @@ export function LandingBar({
         {cr.status === 'open' && (
           <MergeButton cr={cr} landing={landing} merging={merging} className="max-w-52 min-w-0" />
         )}
-        {cr.status === 'closed' && <CloseOrReopen cr={cr} verb="reopen" />}
+        {cr.status === 'closed' && <CloseOrReopen cr={cr} verb="reopen" isAway={landing.isAway} />}
         {hasDetails(cr, landing) && (
           <Button kind="quiet" aria-expanded={isOpen} onClick={() => onOpen(!isOpen)} className="-mr-2 px-1.5!">
             <span className="max-sm:sr-only">{isOpen ? 'Hide details' : 'Show details'}</span>

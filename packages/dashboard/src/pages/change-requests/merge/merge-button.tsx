@@ -1,4 +1,5 @@
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
+import { ApiError, isUnanswered } from '../../../api.ts'
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
 import { useTyped } from '../../../browser/use-stored.ts'
 import { useSend } from '../../../components/requests.tsx'
@@ -12,29 +13,40 @@ export interface Merging {
   /** The merge commit gets it. Empty: the usual one. */
   message: string
   setMessage: (message: string) => void
-  submit: () => void
+  submit: (preview: MergePreview | undefined, onFailed?: () => void) => void
   isPending: boolean
   error: Error | null
+  /** The head that was not merged since the branch has new commits. */
+  movedFrom: string | null
+  /** The user saw why it failed. */
+  dismiss: () => void
 }
 
-export function useMerging(
-  cr: ChangeRequest,
-  { preview, onFailed }: { preview: MergePreview | undefined; onFailed: () => void },
-): Merging {
+export function useMerging(cr: ChangeRequest, isAway: boolean): Merging {
   const [message, setMessage] = useTyped(`svc-merge-${cr.cr_id}`, '')
   const merge = useSend('POST', '/v1/projects/{projectId}/change-requests/{crId}/merge', {
     path: pathOf(cr),
     once: true,
     onSuccess: () => setMessage(''),
-    onError: onFailed,
     retry: (_count, error) => isFetching(error),
     retryDelay: fetchingMs,
     refetch: [['project', cr.project_id]],
   })
-  const submit = () =>
+  const { error, reset, variables } = merge
+  // The notice above the page shows it, and goes away when the service is back.
+  const isShownAbove = isAway && isUnanswered(error)
+  useEffect(() => {
+    if (isShownAbove) reset()
+  }, [isShownAbove, reset])
+  const submit: Merging['submit'] = (preview, onFailed = () => {}) =>
     preview !== undefined &&
-    merge.mutate({ expected_head_sha: preview.head_sha, ...(message.trim() === '' ? {} : { message }) })
-  return { message, setMessage, submit, isPending: merge.isPending, error: merge.error }
+    merge.mutate(
+      { expected_head_sha: preview.head_sha, ...(message.trim() === '' ? {} : { message }) },
+      { onError: onFailed },
+    )
+  const isMoved = error instanceof ApiError && error.code === 'head_moved'
+  const movedFrom = (isMoved ? variables?.expected_head_sha : null) ?? null
+  return { message, setMessage, submit, isPending: merge.isPending, error, movedFrom, dismiss: reset }
 }
 
 /** Merges exactly the head that the page shows. Asks for confirmation when the checks have not passed. */
@@ -51,7 +63,10 @@ export function MergeButton({
 }) {
   const [isConfirming, setConfirming] = useState(false)
   const failure = verificationFailureOf(landing.checks ?? null)
-  const isUrged = failure === null && landing.preview?.is_up_to_date !== true && landing.stackedOn?.isMerged !== true
+  const { preview, stackedOn, protection } = landing
+  const isEmpty = preview?.is_up_to_date === true
+  const isUrged = failure === null && !isEmpty && stackedOn?.isMerged !== true && protection === null
+  const send = () => submit(preview)
   return (
     <>
       <Button
@@ -59,7 +74,7 @@ export function MergeButton({
         className={className}
         disabledReason={landing.refusal?.text ?? null}
         busy={isPending}
-        onClick={() => (failure === null ? submit() : setConfirming(true))}
+        onClick={() => (failure === null ? send() : setConfirming(true))}
       >
         <span className="truncate">{isPending ? 'Merging…' : `Merge into ${cr.base_ref}`}</span>
       </Button>
@@ -71,7 +86,7 @@ export function MergeButton({
         busy={isPending}
         onConfirm={() => {
           setConfirming(false)
-          submit()
+          send()
         }}
       >
         {failure === null

@@ -1,6 +1,8 @@
+import { useNavigate } from '@tanstack/react-router'
 import { ApiError } from '../../../api.ts'
 import { Failure } from '../../../components/requests.tsx'
-import type { Effects } from '../queries.ts'
+import { paths } from '../../../paths.ts'
+import type { ChangeRequest, Effects, MergePreview } from '../queries.ts'
 import { isFetching } from '../../../cache/query-client.ts'
 import { Button } from '../../../ui/form.tsx'
 import { Notice } from '../../../ui/layout.tsx'
@@ -22,15 +24,39 @@ export function AddedSecrets({
   )
 }
 
-/** For `head_moved` the page already shows the new head. */
-export function MergeFailure({ error }: { error: Error }) {
-  if (error instanceof ApiError && error.code === 'head_moved')
-    return (
-      <Notice tone="warn" title="Not merged: the branch has new commits">
-        Review them, then merge again.
-      </Notice>
-    )
-  return <Failure error={error} />
+/** The branch moved before the merge, which is off until the user shows what came after `since`. */
+export function NewCommits({
+  cr,
+  preview,
+  since,
+  onShow,
+}: {
+  cr: ChangeRequest
+  preview: MergePreview | undefined
+  since: string
+  onShow: () => void
+}) {
+  const navigate = useNavigate({ from: paths.changeRequest })
+  const areKnown = cr.head_commit_sha !== since && preview?.head_sha !== since
+  return (
+    <Notice
+      tone="warn"
+      title="Not merged: the branch has new commits"
+      action={
+        <Button
+          disabledReason={areKnown ? null : 'The new commits are still loading'}
+          onClick={() => {
+            onShow()
+            void navigate({ search: { tab: 'files', since } })
+          }}
+        >
+          Show new commits
+        </Button>
+      }
+    >
+      Review them, then merge again.
+    </Notice>
+  )
 }
 
 /** ProtectedBase shows this error. */

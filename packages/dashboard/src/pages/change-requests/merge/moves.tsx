@@ -1,20 +1,23 @@
 import { refuseMove } from '@svc/contract/schemas/change-request-moves'
+import { isUnanswered } from '../../../api.ts'
 import { Failure, useSend } from '../../../components/requests.tsx'
 import { useWriteRefusal } from '../../../components/role.ts'
 import { type ChangeRequest, pathOf } from '../queries.ts'
 import { Button } from '../../../ui/form.tsx'
 
-export function CloseOrReopen({ cr, verb }: { cr: ChangeRequest; verb: 'close' | 'reopen' }) {
+/** `isAway`: the service isn't responding, as the notice above the page explains. */
+export function CloseOrReopen({ cr, verb, isAway }: { cr: ChangeRequest; verb: 'close' | 'reopen'; isAway: boolean }) {
+  const refusal = useWriteRefusal(cr.account_id)
   const move = useSend('POST', `/v1/projects/{projectId}/change-requests/{crId}/${verb}`, {
     path: pathOf(cr),
     refetch: [['project', cr.project_id]],
   })
   return (
     <>
-      {move.isError && <Failure error={move.error} />}
+      {move.isError && !(isAway && isUnanswered(move.error)) && <Failure error={move.error} />}
       <Button
         action={move}
-        disabledReason={useWriteRefusal(cr.account_id) ?? refuseMove(verb, cr.status)}
+        disabledReason={isAway ? "The service isn't responding" : (refusal ?? refuseMove(verb, cr.status))}
         className="self-start"
       >
         {verb === 'close' ? 'Close without merging' : 'Reopen'}

@@ -7,6 +7,7 @@ import { useIsAtLeast } from '../../../browser/use-width.ts'
 import { SessionLink } from '../../../components/links.tsx'
 import { ManifestIssues } from '../../../components/manifest-issues.tsx'
 import { TypedText } from '../../../components/markdown.tsx'
+import { Failure } from '../../../components/requests.tsx'
 import { useProject } from '../../../components/shell/project-shell.tsx'
 import { paths } from '../../../paths.ts'
 import {
@@ -15,7 +16,6 @@ import {
   type Effects,
   firstPrompt,
   type MergePreview,
-  pullRequest,
   type Summary,
 } from '../queries.ts'
 import { Button, TextArea } from '../../../ui/form.tsx'
@@ -28,8 +28,8 @@ import { EffectRows, MissingSecret, shownDetails } from './effect-rows.tsx'
 import { HowItEnded } from './how-it-ended.tsx'
 import { type Landing, landingTitle } from './landing.ts'
 import { LandingBar } from './landing-bar.tsx'
-import { MergeButton, type Merging, useMerging } from './merge-button.tsx'
-import { AddedSecrets, isProtected, MergeFailure, PreviewError } from './merge-notices.tsx'
+import { MergeButton, type Merging } from './merge-button.tsx'
+import { AddedSecrets, isProtected, NewCommits, PreviewError } from './merge-notices.tsx'
 import { CloseOrReopen, MarkAsReady } from './moves.tsx'
 import { ProtectedBase } from './protected-base.tsx'
 import { StackedBase } from './stacked-base.tsx'
@@ -43,25 +43,34 @@ interface OfPage extends Shown {
   summary: Summary | null
   /** The tab beside it, whose content it does not repeat. */
   tab: string
+  merging: Merging
 }
 
 /** Beside the content, or on a narrow screen as a bar above it, which opens the rest. */
-export function LandingPanel(shown: OfPage) {
-  const { cr, landing } = shown
+export function LandingPanel(page: OfPage) {
   const isBeside = useIsAtLeast(1280)
   const [isOpen, setOpen] = useState(false)
-  // The details say why a merge failed.
-  const merging = useMerging(cr, { preview: landing.preview, onFailed: () => setOpen(true) })
+  const { submit, dismiss } = page.merging
+  const merging: Merging = {
+    ...page.merging,
+    // The details say why a merge failed, and leave the screen to the new commits.
+    submit: (preview) => submit(preview, () => setOpen(true)),
+    dismiss: () => {
+      dismiss()
+      setOpen(false)
+    },
+  }
+  const shown = { ...page, merging }
   const panel = (
     <>
-      <Outcome {...shown} isBeside={isBeside} merging={merging} />
-      <Task cr={cr} />
+      <Outcome {...shown} isBeside={isBeside} />
+      <Task cr={page.cr} />
     </>
   )
   if (isBeside) return panel
   return (
     <>
-      <LandingBar {...shown} merging={merging} isOpen={isOpen} onOpen={setOpen} />
+      <LandingBar {...shown} isOpen={isOpen} onOpen={setOpen} />
       {/* Folded, it keeps what was typed into it. */}
       <div className={isOpen ? 'border-t border-line md:px-2' : 'hidden'}>{panel}</div>
     </>
@@ -71,7 +80,6 @@ export function LandingPanel(shown: OfPage) {
 interface OfPanel extends OfPage {
   /** Otherwise the bar has the title, the button, and how it ended. */
   isBeside: boolean
-  merging: Merging
 }
 
 function Outcome(shown: OfPanel) {
@@ -83,7 +91,7 @@ function Outcome(shown: OfPanel) {
         <PanelSection leads title={landingTitle(cr, landing)}>
           <div className="flex flex-col gap-3">
             <HowItEnded cr={cr} summary={summary} />
-            {cr.status === 'closed' && <CloseOrReopen cr={cr} verb="reopen" />}
+            {cr.status === 'closed' && <CloseOrReopen cr={cr} verb="reopen" isAway={landing.isAway} />}
           </div>
         </PanelSection>
       )}
@@ -99,24 +107,23 @@ function Outcome(shown: OfPanel) {
 
 /** Nothing below the button is drawn before everything is known, so that nothing one can click moves. */
 function Open(shown: OfPanel) {
-  const { cr, landing } = shown
-  const protection = useQuery(pullRequest(cr))
-  const isDrawn = landing.isSettled && !protection.isPending
   return (
     <>
       <ReadyToLand {...shown} />
-      {isDrawn ? <Details {...shown} /> : <WaitingDetails />}
+      {shown.landing.isSettled ? <Details {...shown} /> : <WaitingDetails />}
     </>
   )
 }
 
 function ReadyToLand({ cr, landing, isBeside, merging }: OfPanel) {
-  const { message, setMessage, error } = merging
+  const { message, setMessage, error, movedFrom } = merging
   const [isEditing, setEditing] = useState(message !== '')
   const { preview, refusal } = landing
   const content = (
     <div className="flex flex-col gap-2">
       <Checklist cr={cr} landing={landing} />
+      {landing.isSettled && <ProtectedBase cr={cr} />}
+      {movedFrom !== null && <NewCommits cr={cr} preview={preview} since={movedFrom} onShow={merging.dismiss} />}
       {isBeside && (
         <div className="[&>[role=status]]:sr-only">
           <MergeButton cr={cr} landing={landing} merging={merging} className="w-full" />
@@ -142,14 +149,14 @@ function ReadyToLand({ cr, landing, isBeside, merging }: OfPanel) {
       )}
       <div className="flex flex-wrap items-center gap-2">
         {isDraft(cr) && <MarkAsReady cr={cr} />}
-        <CloseOrReopen cr={cr} verb="close" />
+        <CloseOrReopen cr={cr} verb="close" isAway={landing.isAway} />
         {makesCommit(preview) && !isEditing && (
           <Button kind="quiet" onClick={() => setEditing(true)}>
             Edit message
           </Button>
         )}
       </div>
-      {error !== null && !isProtected(error) && <MergeFailure error={error} />}
+      {error !== null && movedFrom === null && !isProtected(error) && <Failure error={error} />}
     </div>
   )
   return isBeside ? (
@@ -168,13 +175,12 @@ function Details({ cr, landing, summary, tab }: OfPage) {
   const { preview, stale, effects } = landing
   return (
     <>
-      {stale !== null && (
+      {stale !== null && !landing.isAway && (
         <Padded>
           <PreviewError {...stale} />
         </Padded>
       )}
       <StackedBase cr={cr} stackedOn={landing.stackedOn} frame={Padded} />
-      <ProtectedBase cr={cr} frame={Padded} />
       {preview !== undefined && !preview.can_merge && (
         <PanelSection title="Conflicts" aside={preview.conflicts.length}>
           <div className="flex flex-col gap-3">

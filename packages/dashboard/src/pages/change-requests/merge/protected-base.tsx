@@ -1,5 +1,4 @@
 import { useQuery } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
 import { shortBranch } from '../../../components/branch-name.tsx'
 import { Failure, useSend } from '../../../components/requests.tsx'
 import { type ChangeRequest, pathOf, pullRequest } from '../queries.ts'
@@ -8,13 +7,7 @@ import { Notice } from '../../../ui/layout.tsx'
 import { Time } from '../../../ui/text.tsx'
 
 /** The git host protects the base branch: its message, and the way to merge there. */
-export function ProtectedBase({
-  cr,
-  frame: Frame,
-}: {
-  cr: ChangeRequest
-  frame: (content: { children: ReactNode }) => ReactNode
-}) {
+export function ProtectedBase({ cr }: { cr: ChangeRequest }) {
   const found = useQuery(pullRequest(cr)).data
   const open = useSend('POST', '/v1/projects/{projectId}/change-requests/{crId}/pull-request', {
     path: pathOf(cr),
@@ -24,7 +17,7 @@ export function ProtectedBase({
   if (found === undefined || (found.protection === null && found.pull_request === null)) return null
   const { protection, can_open, pull_request } = found
   return (
-    <Frame>
+    <div className="flex flex-col gap-2 text-sm">
       <Notice
         tone="warn"
         // A hook can refuse one push and accept the next, so a refusal alone proves no protection.
@@ -57,6 +50,6 @@ export function ProtectedBase({
         )}
       </Notice>
       {open.isError && <Failure error={open.error} />}
-    </Frame>
+    </div>
   )
 }
