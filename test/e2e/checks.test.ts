@@ -84,6 +84,10 @@ test.skipIf(!browserPath)(
     // Not the files: axe reads the styles of the diff viewer with a style element of its own, which the page's policy blocks.
     await page.goto(`${server.url}/projects/${project.slug}/change-requests/${number}?tab=conversation`)
     await page.getByText('Checks failed: script').waitFor(slow)
+    await page
+      .getByRole('list', { name: 'Checklist' })
+      .getByText('Needs attention: Changes a check', { exact: true })
+      .waitFor(slow)
     await page.getByText('failed', { exact: true }).click()
     const log = page.getByLabel('Log of script')
     await log.getByText('$ bash check.sh').waitFor(slow)

@@ -313,9 +313,11 @@ test.skipIf(!browserPath)(
     ])
     await show(again.number)
     await page.getByText('main already contains these commits.').waitFor(slow)
+    await page.getByRole('button', { name: 'Mark as merged' }).waitFor()
+    expect(await mergeButton().count()).toBe(0)
     await picture('nothing')
     await page.getByText('it only marks this change request as merged').waitFor()
-    await mergeButton().click()
+    await page.getByRole('button', { name: 'Mark as merged' }).click()
     await page.getByText(/^Owner marked this as merged .*main already contained its commits at/).waitFor(slow)
     await picture('nothing-merged')
 
@@ -330,7 +332,7 @@ test.skipIf(!browserPath)(
 
     const broken = await propose('broken', { 'svc.toml': 'svc_version = 1\n\n[[triggers]]\nslug = "x"\n' })
     await show(broken)
-    await page.getByText('svc.toml is invalid in this change').waitFor(slow)
+    await page.getByText('Needs attention: svc.toml is invalid in this change').waitFor(slow)
     expect(await mergeButton().getAttribute('aria-disabled')).toBeNull()
     const gate = await server.api(`/v1/projects/${project.project_id}`, {
       method: 'PATCH',
@@ -342,7 +344,14 @@ test.skipIf(!browserPath)(
     await page.getByText("Can't merge: svc.toml is invalid, and the project requires a valid one.").waitFor(slow)
     expect(await mergeButton().getAttribute('aria-disabled')).toBe('true')
     await badge('svc.toml invalid')
+    await page.getByText('Problem: svc.toml is invalid in this change').waitFor()
     await picture('broken-manifest')
+    // A phone quotes the row that refuses the merge, and not the collision before it.
+    await page.setViewportSize({ width: 360, height: 800 })
+    const quoted = panel().getByRole('list', { name: 'Checklist' }).getByRole('listitem').filter({ visible: true })
+    await quoted.getByText('svc.toml is invalid in this change').waitFor(slow)
+    expect(await quoted.count()).toBe(1)
+    await page.setViewportSize({ width: 1280, height: 800 })
   },
   120_000,
 )

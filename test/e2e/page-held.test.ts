@@ -57,6 +57,15 @@ test.skipIf(!browserPath)(
     await until('the page to look whether it is resumed', () => asked(/^GET \/v1\/accounts\/me$/) >= 2)
     expect(requests.filter((each) => !each.startsWith('GET '))).toEqual([])
     expect(asked(/^GET .*\/change-requests$/)).toBeLessThan(5)
+    await page.setViewportSize({ width: 360, height: 800 })
+    // A phone shows why it cannot merge, without the green rows.
+    const rows = page.getByRole('complementary', { name: 'Landing' }).getByRole('listitem')
+    await page.getByRole('button', { name: 'Show details' }).waitFor(slow)
+    expect(await rows.filter({ visible: true }).count()).toBe(0)
+    await page
+      .getByText(/^Can't merge: this server was restored/)
+      .filter({ visible: true })
+      .waitFor()
     await expectItLooksRight(story, 'cr-held')
 
     const resumed = await run([program, 'self-host', 'resume'], { env: server.env, cwd: server.dir })

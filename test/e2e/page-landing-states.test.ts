@@ -198,6 +198,10 @@ test.skipIf(!browserPath)(
     await page.reload()
     await page.getByRole('heading', { name: 'Its base is already merged' }).waitFor(slow)
     await page.locator('header p').getByText('base merged', { exact: true }).waitFor(slow)
+    await page.setViewportSize({ width: 360, height: 800 })
+    const quoted = page.getByRole('complementary', { name: 'Landing' }).getByRole('listitem').filter({ visible: true })
+    await quoted.getByText('Needs attention: Merges cleanly, but its base is already merged').waitFor(slow)
+    expect(await quoted.count()).toBe(1)
     await expectItLooksRight(story, 'base-merged')
     for (const list of [address(), `${server.url}/`]) {
       await page.goto(list)

@@ -262,6 +262,13 @@ test.skipIf(!browserPath)(
         .or(page.getByRole('button', { name: 'Save review' }))
         .click()
       await page.getByText('Your review: 0 comments').waitFor(slow)
+      // The bar quotes the open comments before what speaks for the merge.
+      const rows = panel.getByRole('listitem').filter({ visible: true })
+      await rows
+        .first()
+        .getByText(/Needs attention: \d open comments? of \d/)
+        .waitFor(slow)
+      expect(await rows.count()).toBe(width === 360 ? 1 : 4)
       expect([width, await unreachable()]).toEqual([width, []])
       await expectItFits(page)
       await page.evaluate('localStorage.clear()')

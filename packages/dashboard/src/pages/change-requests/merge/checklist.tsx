@@ -55,22 +55,24 @@ export function Checklist({ cr, landing }: { cr: ChangeRequest; landing: Landing
 
 function useItems(cr: ChangeRequest, landing: Landing): Item[] {
   const found = useQuery(reviews(cr))
-  return [
-    mergeItem(cr, landing),
-    checksItem(cr, landing.checks),
-    reviewItem(found.data),
-    effectsItem(cr, landing.effects, landing.confirms),
-  ]
+  return [mergeItem(cr, landing), checksItem(cr, landing.checks), reviewItem(found.data), effectsItem(cr, landing)]
 }
 
-/** The titles of the four lines alone, one after the other; on a phone without those that are not needed. */
+/** What speaks against a merge comes first. */
+const urgency: Look[] = ['bad', 'warn', 'wait', 'good', 'none']
+
+/** The titles of the four lines alone. A phone shows the most urgent one, or all that is good where nothing refuses the merge. */
 export function ShortChecklist({ cr, landing }: { cr: ChangeRequest; landing: Landing }) {
+  const items = useItems(cr, landing).toSorted((one, other) => urgency.indexOf(one.look) - urgency.indexOf(other.look))
+  const first = items[0]!.look
+  const isShown = (look: Look, at: number) =>
+    look === 'good' ? first === 'good' && landing.refusal === null : look !== 'none' && at === 0
   return (
     <ul aria-label="Checklist" className="flex flex-wrap gap-x-4 gap-y-1 text-sm">
-      {useItems(cr, landing).map(({ look, title }, at) => (
+      {items.map(({ look, title }, at) => (
         <li
-          key={at}
-          className={`flex min-w-0 gap-1.5 ${look === 'warn' || look === 'bad' ? '' : 'text-dim'} ${look === 'none' ? 'max-md:hidden' : ''}`}
+          key={title}
+          className={`flex min-w-0 gap-1.5 ${look === 'warn' || look === 'bad' ? '' : 'text-dim'} ${isShown(look, at) ? '' : 'max-md:hidden'}`}
         >
           <Sign look={look} />
           <span className="sr-only">{looks[look].word}: </span>
@@ -176,8 +178,9 @@ function reviewItem(found: Review[] | undefined): Item {
   return item('good', 'Review answered', `${count(threads.length, 'comment')}: ${counts}`)
 }
 
-function effectsItem(cr: ChangeRequest, found: Effects | undefined, confirms: Landing['confirms']): Item {
+function effectsItem(cr: ChangeRequest, { effects: found, confirms, isRefusedByGate }: Landing): Item {
   if (found === undefined) return item('wait', 'Effects are loading')
+  if (isRefusedByGate) return item('bad', 'svc.toml is invalid in this change', 'This project requires a valid one')
   if (!found.applies) return item('none', 'No effects', `${cr.base_ref} is not the default branch`)
   const open = confirms.filter(({ isTicked }) => !isTicked)
   // All of them, so that a checkbox does not move when it is ticked.
@@ -191,7 +194,12 @@ function effectsItem(cr: ChangeRequest, found: Effects | undefined, confirms: La
   const missing = found.secrets_missing
   if (missing.length > 0)
     return item('warn', `${count(missing.length, 'secret')} missing`, 'Set below, before or after the merge')
-  if (confirms.length > 0) return item('good', `${count(confirms.length, 'effect')} confirmed`, confirms)
+  // Its own checks decide about this change, until a merge brings the changed ones.
+  const checks = found.details.filter(({ kind, change }) => kind === 'check' && change !== 'added').length
+  const look = checks > 0 ? 'warn' : 'good'
+  if (confirms.length > 0) return item(look, `${count(confirms.length, 'effect')} confirmed`, confirms)
+  if (checks > 0)
+    return item(look, checks === 1 ? 'Changes a check' : `Changes ${checks} checks`, found.words.join(' '))
   return found.words.length === 0
     ? item('none', 'No effects', 'Only code changes')
     : item('good', count(found.words.length, 'effect'), found.words.join(' '))

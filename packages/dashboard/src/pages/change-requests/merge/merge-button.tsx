@@ -66,6 +66,7 @@ export function MergeButton({
   const { preview, stackedOn, protection } = landing
   const isEmpty = preview?.is_up_to_date === true
   const isUrged = failure === null && !isEmpty && stackedOn?.isMerged !== true && protection === null
+  const label = isPending ? 'Merging…' : isEmpty ? 'Mark as merged' : `Merge into ${cr.base_ref}`
   const send = () => submit(preview)
   return (
     <>
@@ -76,7 +77,7 @@ export function MergeButton({
         busy={isPending}
         onClick={() => (failure === null ? send() : setConfirming(true))}
       >
-        <span className="truncate">{isPending ? 'Merging…' : `Merge into ${cr.base_ref}`}</span>
+        <span className="truncate">{label}</span>
       </Button>
       <ConfirmDialog
         open={isConfirming}
