@@ -46,6 +46,8 @@ async function propose(branch: string, files: Record<string, string>, title = br
 
 const show = (number: number) =>
   story.page.goto(`${story.server.url}/projects/${project.slug}/change-requests/${number}`)
+const noModel =
+  "This server has no model, so agents can't work. An owner of this server can set one on the Model page of the account menu."
 const mergeButton = () => story.page.getByRole('button', { name: 'Merge into main' })
 const panel = () => story.page.getByRole('complementary', { name: 'Landing' })
 const closeButton = () => story.page.getByRole('button', { name: 'Close without merging' })
@@ -209,6 +211,10 @@ test.skipIf(!browserPath)(
     await page.getByText('Resolve conflicts yourself').click()
     await page.getByText('git merge origin/main').waitFor()
     await page.getByText(`svc cr show ${second}`).waitFor()
+    // No command is cut by the button beside it.
+    const commands = page.getByRole('code').filter({ hasText: 'git merge origin/main' })
+    expect(await commands.evaluate((code) => code.scrollWidth <= code.clientWidth)).toBe(true)
+    expect(await page.getByRole('button', { name: 'Start an agent to resolve' }).getAttribute('title')).toBe(noModel)
     await badge('conflicts')
     await picture('conflicts')
     await mergeButton().click({ force: true })

@@ -110,7 +110,7 @@ test.skipIf(!browserPath)(
     const number = await open('mine')
     await server.json(['cr', 'merge', String(await open('theirs')), '--yes', ...of])
     await page.goto(`${server.url}/projects/${project.slug}/change-requests/${number}`)
-    await page.getByRole('button', { name: 'Start an agent to resolve' }).waitFor(slow)
+    await page.getByRole('button', { name: 'Start an agent to resolve', disabled: true }).waitFor(slow)
     await page.getByText(missing).waitFor(slow)
     await page.getByRole('link', { name: 'Set a model' }).waitFor(slow)
     await expectItLooksRight(story, 'no-model-conflict')

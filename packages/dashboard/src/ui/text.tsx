@@ -101,12 +101,22 @@ export function Output({
   )
 }
 
-export function Command({ children }: { children: string }) {
+/** Scrolls sideways. With `wraps`, for several commands in a narrow panel, the rest of a long line is indented below it. */
+export function Command({ wraps = false, children }: { wraps?: boolean; children: string }) {
   const [copied, setCopied] = useState(false)
   return (
     <div className="flex items-stretch overflow-hidden rounded-md border border-line bg-sunken">
-      <code className="min-w-0 flex-1 overflow-x-auto px-3 py-2 font-mono text-[0.8125rem] whitespace-pre" tabIndex={0}>
-        {children}
+      <code
+        className={`min-w-0 flex-1 overflow-x-auto px-3 py-2 font-mono text-[0.8125rem] ${wraps ? 'wrap-anywhere whitespace-pre-wrap' : 'whitespace-pre'}`}
+        tabIndex={0}
+      >
+        {wraps
+          ? children.split('\n').map((line, at) => (
+              <span key={at} className="block pl-6 -indent-6">
+                {line}
+              </span>
+            ))
+          : children}
       </code>
       <button
         type="button"

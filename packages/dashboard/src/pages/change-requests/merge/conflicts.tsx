@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { shortBranch } from '../../../components/branch-name.tsx'
-import { ModelRefusal, NoModelNote, useAgentRefusal } from '../../../components/no-model.tsx'
+import { ModelRefusal, useAgentRefusal, useModelRefusal } from '../../../components/no-model.tsx'
 import { Failure, useSend } from '../../../components/requests.tsx'
 import { SessionLink } from '../../../components/links.tsx'
 import { useProject } from '../../../components/shell/project-shell.tsx'
@@ -31,7 +31,7 @@ export function Conflicts({ cr, files }: { cr: ChangeRequest; files: string[] })
       <details>
         <summary className="text-sm text-dim">Resolve conflicts yourself</summary>
         <div className="mt-2">
-          <Command>
+          <Command wraps>
             {[
               `git fetch origin && git checkout ${cr.head_ref}`,
               `git merge origin/${cr.base_ref}   # resolve, then git add and git commit`,
@@ -101,7 +101,9 @@ function AskAgent({ cr, files, sessionId }: { cr: ChangeRequest; files: string[]
 function StartAgent({ cr, files }: { cr: ChangeRequest; files: string[] }) {
   const { project_id: projectId } = cr
   const { slug, account_id: accountId } = useProject()
-  const refusal = useWriteRefusal(accountId)
+  // The new session may have a model that only plays scripts, which resolves nothing.
+  const modelRefusal = useModelRefusal(null)
+  const refusal = useWriteRefusal(accountId) ?? modelRefusal
   const start = useSend('POST', '/v1/projects/{projectId}/sessions', {
     request: (head: string) => ({
       path: { projectId },
@@ -127,9 +129,11 @@ function StartAgent({ cr, files }: { cr: ChangeRequest; files: string[] }) {
         </Button>
         <p role="status" className="text-sm text-dim">
           {start.data === undefined ? (
-            <>
-              Starts a session from {shortBranch(cr.head_ref)}. <NoModelNote />
-            </>
+            modelRefusal === null ? (
+              `Starts a session from ${shortBranch(cr.head_ref)}.`
+            ) : (
+              <ModelRefusal />
+            )
           ) : (
             <>
               Started.{' '}
