@@ -94,7 +94,7 @@ export function BulkActions({
         confirmation, stays open. Their checks ran without the others.
       </ConfirmButton>
       <ConfirmButton
-        label="Close"
+        label={`Close ${open.length}`}
         kind="plain"
         verb="Close without merging"
         title={`Close ${counted(open.length)}?`}
