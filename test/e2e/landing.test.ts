@@ -121,7 +121,8 @@ test.skipIf(!browserPath)(
     await bar.getByRole('button', { name: /STRIPE_KEY goes to/ }).click()
     await confirm.and(page.locator(':focus')).waitFor()
     await page.setViewportSize({ width: 1440, height: 900 })
-
+    // The bar of a phone gives way to the panel, whose field is another one.
+    await page.getByRole('button', { name: /^(?:Show|Hide) details$/ }).waitFor({ ...slow, state: 'detached' })
     await page.getByLabel('Value of API_KEY').fill('a value')
     await page.getByRole('button', { name: 'Set API_KEY' }).click()
     const missing = page.getByRole('list', { name: 'Missing secrets' })
