@@ -264,7 +264,7 @@ test.skipIf(!browserPath)(
     expect(await mergeButton().getAttribute('aria-disabled')).toBe('true')
     const before = await git(clone, 'rev-parse', 'moving~')
     await showNew.click()
-    await page.getByText(`Changes since ${before.slice(0, 12)}`).waitFor(slow)
+    await page.getByText(`Changes since ${before.slice(0, 10)}`).waitFor(slow)
     await panel().getByRole('heading', { name: 'Ready to land' }).waitFor(slow)
     const head = await git(clone, 'rev-parse', 'moving')
     await page.getByText(`fast-forwards to ${head.slice(0, 10)}`).waitFor(slow)

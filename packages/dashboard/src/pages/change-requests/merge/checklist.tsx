@@ -2,6 +2,7 @@ import { count } from '@svc/contract/count'
 import { useQuery } from '@tanstack/react-query'
 import { flushSync } from 'react-dom'
 import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
+import { shortCommit } from '../../../components/short-commit.ts'
 import { type ChangeRequest, type Checks, type Effects, type Review, reviews } from '../queries.ts'
 import { tookText } from './checks.tsx'
 import { focusConfirm } from './effect-rows.tsx'
@@ -120,7 +121,7 @@ function mergeItem(cr: ChangeRequest, landing: Landing): Item {
   if (movedFrom !== null) return item('bad', 'The branch has new commits', 'Show them, then merge')
   if (stale !== null) return item('warn', 'Mergeability is unknown', sentence(previewErrorReason(stale.error)))
   if (preview === undefined) return item('wait', 'Checking mergeability…')
-  const head = preview.head_sha.slice(0, 10)
+  const head = shortCommit(preview.head_sha)
   if (!preview.can_merge)
     return item('bad', `${filesConflict(preview)} with ${cr.base_ref}`, preview.conflicts.map(visibleName).join(', '))
   if (preview.is_up_to_date) return item('none', 'Nothing to merge', `${cr.base_ref} already contains these commits.`)

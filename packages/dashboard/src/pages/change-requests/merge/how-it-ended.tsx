@@ -1,5 +1,6 @@
 /** How a change request ended: who merged or closed it, and when. */
 import { Link } from '@tanstack/react-router'
+import { shortCommit } from '../../../components/short-commit.ts'
 import { useProject } from '../../../components/shell/project-shell.tsx'
 import { UserName } from '../../../components/user-name.tsx'
 import { paths } from '../../../paths.ts'
@@ -74,7 +75,7 @@ function CommitLink({ sha }: { sha: string }) {
   const { slug } = useProject()
   return (
     <Link to={paths.commit} params={{ project: slug, sha }} title={sha} className="text-accent underline">
-      <code className="font-mono">{sha.slice(0, 12)}</code>
+      <code className="font-mono">{shortCommit(sha)}</code>
     </Link>
   )
 }
