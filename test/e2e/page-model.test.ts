@@ -50,6 +50,7 @@ test.skipIf(!browserPath)(
     await page.getByText('Agent, branch, and model').click()
     await page.getByLabel('Model').waitFor()
     const offered = page.locator('datalist option')
+    await offered.and(page.locator('[value="big"]')).waitFor({ state: 'attached' })
     expect(await offered.evaluateAll((all) => all.map((each) => (each as HTMLOptionElement).value))).toEqual(
       expect.arrayContaining(['big', 'small']),
     )
