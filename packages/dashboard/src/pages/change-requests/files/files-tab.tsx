@@ -143,8 +143,7 @@ function Files({ cr, diff: found, lastViewed, mine, range, onRange, view, onView
         <Comparison {...compared} headSha={diff.head_sha} reviews={threads.reviews} />
         <ApplyButton cr={cr} threads={threads.applicable} least={2} />
       </Toolbar>
-      <OlderVersion cr={cr} range={range} onRange={onRange} />
-      <Omissions cr={cr} diff={diff} lastViewed={lastViewed} />
+      <Omissions {...compared} diff={diff} />
       <Announcement>{cursor.announcement}</Announcement>
       <Failures of={[mine.error, context.failed, order.error]} last={request.failed} />
       {files.length === 0 ? (
@@ -315,9 +314,10 @@ function emptyText({ whitespace_only, since }: Diff): string {
   return since === undefined ? 'No changes.' : 'No changes since then.'
 }
 
-function Omissions({ cr, diff, lastViewed }: Compared) {
+function Omissions({ cr, diff, lastViewed, range, onRange }: Compared & Pick<Options, 'range' | 'onRange'>) {
   return (
     <>
+      <OlderVersion cr={cr} range={range} onRange={onRange} />
       {diff.since !== undefined && <SinceLabel since={diff.since} baseRef={cr.base_ref} lastViewed={lastViewed} />}
       {diff.whitespace_only !== undefined && <WhitespaceNote paths={diff.whitespace_only} />}
       {diff.truncated && (
