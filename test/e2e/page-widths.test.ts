@@ -331,7 +331,7 @@ test.skipIf(!browserPath)(
   limit,
 )
 
-/** The contrast of the text of a button with its fill, and how far its text, fill, and line are from gray, of 255. */
+/** The contrast of the text of a button with its fill and of its line with the page, and how far these colors are from gray, of 255. */
 const contrastsOf = (button: Element) => {
   const brush = document.createElement('canvas').getContext('2d', { willReadFrequently: true })!
   const luminance = (...layers: string[]) => {
@@ -346,11 +346,13 @@ const contrastsOf = (button: Element) => {
     return 0.2126 * r! + 0.7152 * g! + 0.0722 * b!
   }
   const contrast = (one: number, other: number) => (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05)
-  const { color, backgroundColor: fill, borderTopColor: line, opacity } = getComputedStyle(button)
+  const { color, backgroundColor: fill, boxShadow, opacity } = getComputedStyle(button)
   const ground = getComputedStyle(document.body).backgroundColor
+  const line = /([a-z]+\([^)]*\)) 0px 0px 0px 1px inset/.exec(boxShadow)?.[1] ?? fill
   return {
     opacity,
     text: contrast(luminance(ground, fill, color), luminance(ground, fill)),
+    line: contrast(luminance(ground, fill, line), luminance(ground)),
     tint: Math.max(
       ...[color, fill, line].map((layer) => {
         luminance(ground, layer)
@@ -403,9 +405,9 @@ test.skipIf(!browserPath)(
     await save.and(page.locator('[aria-disabled]')).waitFor(slow)
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme })
-      const { opacity, text, tint } = await save.evaluate(contrastsOf)
+      const { opacity, text, line, tint } = await save.evaluate(contrastsOf)
       expect(opacity).toBe('1')
-      expect([colorScheme, text > 4.5, tint < 16]).toEqual([colorScheme, true, true])
+      expect([colorScheme, text > 4.5, line > 3, tint < 16]).toEqual([colorScheme, true, true, true])
     }
     await expectItLooksRight(story, 'settings-fields')
     expect(complaints).toEqual([])

@@ -7,9 +7,9 @@ export interface Action<Given = void> {
 
 export type ButtonKind = 'plain' | 'primary' | 'merge' | 'danger' | 'quiet'
 
-/** A disabled button has no color of its kind, so that no enabled one looks less alive. Its text keeps a contrast of 4.5:1. */
+/** A disabled button has no color of its kind, so that no enabled one looks less alive. Its text keeps a contrast of 4.5:1, and the line of a filled one 3:1. */
 const neutral = 'aria-disabled:bg-hover aria-disabled:text-faint'
-const filled = `text-on-fill hover:brightness-110 aria-disabled:ring-1 aria-disabled:ring-inset aria-disabled:ring-line aria-disabled:brightness-100 ${neutral}`
+const filled = `text-on-fill hover:brightness-110 aria-disabled:ring-1 aria-disabled:ring-inset aria-disabled:ring-line-strong aria-disabled:brightness-100 ${neutral}`
 
 const styles: Record<ButtonKind, string> = {
   plain: `border border-edge bg-raised text-text hover:bg-hover aria-disabled:border-line ${neutral}`,
