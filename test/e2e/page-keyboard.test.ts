@@ -227,7 +227,7 @@ test.skipIf(!browserPath)(
     await page.getByText('Your review: 1 comment').waitFor()
     await expectItFits(page)
     await page.getByRole('tab', { name: 'Conversation' }).click()
-    // Who merged reads their own name before the list of members is there.
+    // The page shows the reader's own name before the list of members is there.
     const shown = Promise.withResolvers<void>()
     await page.route('**/members?*', async (route) => {
       await shown.promise

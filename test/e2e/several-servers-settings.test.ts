@@ -74,7 +74,7 @@ test('a server whose balancer is not there yet answers at its own port, which it
   expect(paused.stdout).not.toContain(another.version)
 }, 120_000)
 
-/** What a balancer answers that passes a question on to another server. */
+/** Answers as a balancer does that passes the question on to another server. */
 function anotherServer(port: number) {
   const version = '99.0.0'
   const facts = {

@@ -52,7 +52,7 @@ function rethrowGuided(error: unknown): never {
   throw guided(error)
 }
 
-/** Of a proxy or balancer without an answer of a server. */
+/** A proxy or balancer answers with these when no server answered it. */
 const proxyStatus = new Set([502, 503, 504])
 
 function noServerBehind(address: string, status: number): Refusal {

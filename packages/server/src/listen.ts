@@ -19,6 +19,7 @@ import { continueWhenRead } from './http/bodies/continue-when-read.ts'
 import { lingerUntilRead } from './http/bodies/linger.ts'
 import { SlowBodies } from './http/bodies/slow-bodies.ts'
 import type { Bindings } from './http/request-info.ts'
+import { isGitClient } from './projects/git-gateway.ts'
 import { StartupError } from './startup/startup-error.ts'
 
 const keepAliveMs = 65_000
@@ -243,8 +244,7 @@ async function refuse(socket: Duplex, error: ServiceError): Promise<void> {
 
 function notReady({ headers }: IncomingMessage, response: ServerResponse): void {
   const [error, hint] = ['The server is starting.', 'Try again in a moment.']
-  // git shows its user nothing of JSON.
-  const isForGit = headers['user-agent']?.startsWith('git/') === true
+  const isForGit = isGitClient(headers['user-agent'])
   const type = isForGit ? 'text/plain' : 'application/json'
   response.writeHead(503, { 'content-type': `${type}; charset=utf-8`, 'retry-after': '1' })
   response.end(isForGit ? `${error}\n${hint}\n` : JSON.stringify({ error, code: 'unavailable', hint }))

@@ -42,14 +42,11 @@ export interface Started {
   /** Which other servers it joined with a new data folder. */
   joins: string | null
   lacks: DoctorFinding[]
-  /** What the server itself warned of at its start, those two included. */
+  /** The server printed these warnings at its start. They include both above. */
   warnings: Warned[]
 }
 
-export interface Warned {
-  says: string
-  mend: string | null
-}
+type Warned = Pick<DoctorFinding, 'says' | 'mend'>
 
 /** The program and its first arguments; from source, Bun runs it. */
 export function serverCommand(): [string, ...string[]] {

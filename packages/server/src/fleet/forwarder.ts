@@ -13,7 +13,7 @@ import { addressOf, type ListenedRequest } from '../http/connections/client-addr
 import { type Forwarder, writeResponse } from '../http/ingress.ts'
 import { messagePage } from '../http/message-page.ts'
 import { idsOf, methodOf } from '../http/request-span.ts'
-import { inAMoment, replyError } from '../http/reply-error.ts'
+import { type Answered, inAMoment, replyError } from '../http/reply-error.ts'
 import type { Forwarding } from '../metrics/metrics.ts'
 import { challenge, gitLines, inLines, isGitClient, isGitPath, refusalOfStranger } from '../projects/git-gateway.ts'
 import type { Span } from '../tracing/tracing.ts'
@@ -420,27 +420,27 @@ class Refusals {
     return replyError(error, this.#about(request), this.#deps)
   }
 
-  /** Of a request that no route has, as without the database. git shows its user no JSON. */
+  /** Answers a request that reached no route, as without the database. git shows its user no JSON. */
   async failedBefore(request: IncomingMessage, error: unknown): Promise<Response> {
     const answer = this.failed(request, error)
     return isForGit(request) ? inLines(answer) : answer
   }
 
   #unavailable(request: IncomingMessage, message: string, mend?: string): Response {
-    const { id, method, path } = this.#about(request)
+    const about = this.#about(request)
+    const { id, method, path } = about
     this.#deps.log.warn(
-      // A query can hold a ticket.
-      { request_id: id, method, path: path.split('?')[0], reason: message },
+      { request_id: id, method, path, reason: message },
       'a request for a project of another server was refused',
     )
-    const answer = this.#unavailableAnswer(request, { id, message, mend })
+    const answer = this.#unavailableAnswer(request, { about, message, mend })
     answer.headers.set('x-request-id', id)
     return answer
   }
 
   #unavailableAnswer(
     request: IncomingMessage,
-    { id, message, mend }: { id: string; message: string; mend: string | undefined },
+    { about, message, mend }: { about: Answered; message: string; mend: string | undefined },
   ): Response {
     const hintOf = (method: string) => [inAMoment(method), ...(mend === undefined ? [] : [mend])].join(' ')
     const hint = hintOf(request.method ?? 'GET')
@@ -453,12 +453,13 @@ class Refusals {
       })
     return replyError(
       new ServiceError('unavailable', message, { hint, detail: { retry_after_seconds: retrySeconds } }),
-      { ...this.#about(request), id },
+      about,
       this.#deps,
     )
   }
 
-  #about({ method = '', url = '' }: IncomingMessage) {
-    return { id: this.#deps.newId(), method, path: url.slice(0, 500) }
+  /** Without the query, which can hold a ticket. */
+  #about({ method = '', url = '' }: IncomingMessage): Answered {
+    return { id: this.#deps.newId(), method, path: url.split('?')[0]!.slice(0, 500) }
   }
 }

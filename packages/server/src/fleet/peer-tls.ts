@@ -99,7 +99,7 @@ export function asFetchOptions(trust: PeerTrust | null) {
   return trust === null ? {} : { tls: { ca: trust.ca, serverName: trust.servername } }
 }
 
-/** Of a `fetch`: whoever was reached has no certificate of that server. */
+/** Whether a `fetch` failed because the address shows no certificate of that server. */
 export function isOtherCertificate(error: unknown): boolean {
   return /CERT|UNABLE_TO_VERIFY/.test((error as NodeJS.ErrnoException).code ?? '')
 }

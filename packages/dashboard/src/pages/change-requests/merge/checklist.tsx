@@ -59,7 +59,7 @@ function useItems(cr: ChangeRequest, landing: Landing): Item[] {
   return [mergeItem(cr, landing), checksItem(cr, landing.checks), reviewItem(found.data), effectsItem(cr, landing)]
 }
 
-/** What speaks against a merge comes first. */
+/** Rows that speak against a merge come first. */
 const urgency: Look[] = ['bad', 'warn', 'wait', 'good', 'none']
 
 /** The titles of the four lines alone. A phone shows the most urgent one, or all that is good where nothing refuses the merge. */

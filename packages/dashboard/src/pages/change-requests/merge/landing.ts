@@ -22,7 +22,7 @@ import { isUnreachable, previewErrorReason } from './merge-notices.tsx'
 import { verificationFailureOf } from './checks.tsx'
 import { type StackedOn, useStackedOn } from './stacked-base.tsx'
 
-/** What the page knows beside the answers of the service. */
+/** The page knows these facts itself; the service answers the others. */
 export interface Known {
   /** The service isn't responding, so every answer is of an earlier time. */
   isAway: boolean
