@@ -281,7 +281,11 @@ test.skipIf(!browserPath)(
     const number = await propose('offline', { 'offline.txt': 'o\n' })
     await show(number)
     await page.getByText('fast-forwards to').waitFor(slow)
-    await page.context().setOffline(true)
+    // The network goes away with the request of the merge: from then on the page offers no merge.
+    await page.route('**/merge', async (route) => {
+      await page.context().setOffline(true)
+      await route.abort('internetdisconnected')
+    })
     await mergeButton().click()
     const failure = page.getByText("The service isn't responding", { exact: true })
     await failure.waitFor(slow)
@@ -293,6 +297,7 @@ test.skipIf(!browserPath)(
     await page.getByText("Can't reach the service.").waitFor({ ...slow, state: 'detached' })
     await picture('offline')
     const refetched = page.waitForResponse((response) => response.url().includes('/merge-preview') && response.ok())
+    await page.unroute('**/merge')
     await page.context().setOffline(false)
     await refetched
     const { change_request: cr } = await server.json<{ change_request: { status: string } }>([

@@ -29,6 +29,7 @@ function serveDaemon(socket: string) {
   const seen = { streams: 0, atPrompt: -1 }
   const server = Bun.serve({
     unix: socket,
+    idleTimeout: 0,
     fetch(request) {
       const { pathname } = new URL(request.url)
       if (pathname === '/svc/health') return Response.json(health)
@@ -81,6 +82,8 @@ test('closes while the runtime sleeps, and is open again before a prompt arrives
     // Somebody woke it without this server.
     follower.sleepSeen(null)
     await streams(1)
+    // The daemon counts a stream before the follower has its answer.
+    await follower.awake()
 
     follower.sleepSeen(10_000)
     await streams(0)

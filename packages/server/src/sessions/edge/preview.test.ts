@@ -176,7 +176,7 @@ describe('access to a preview', () => {
 
   test('redirects to the same host and keeps the rest of the URL', async () => {
     for (const [path, location] of [
-      ['//evil.test/x', '/x'],
+      ['//evil.test/x', '/evil.test/x'],
       ['/.//evil.test', '/evil.test'],
       ['/a/..///evil.test', '/evil.test'],
       ['/a/b?c=d', '/a/b?c=d'],
