@@ -130,8 +130,10 @@ test('the original of a copied folder neither starts nor is backed up once the c
 
 test('a copy does not start beside its original, nor after a crash that left the original newer', async () => {
   const original = await boot('data')
-  // Node.js copies no sockets.
-  expect(Bun.spawnSync(['cp', '-a', folder('data'), folder('copy')]).exitCode).toBe(0)
+  // Node.js copies no sockets. PostgreSQL removes files of its own while they are copied.
+  const { stderr } = Bun.spawnSync(['cp', '-a', folder('data'), folder('copy')])
+  const lines = stderr.toString().split('\n').filter(Boolean)
+  expect(lines.filter((line) => !line.endsWith(': No such file or directory'))).toEqual([])
   const both = `The data folder ${folder('copy')} and ${folder('data')} are copies of the same data, and `
   expect(await tryStart('copy')).toContain(`${both}a running server uses the second`)
   original.child.kill('SIGKILL')

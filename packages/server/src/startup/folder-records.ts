@@ -146,6 +146,8 @@ export async function renewFolder(
   // The server ends soon: a mark in another folder would make its own one an older copy.
   if (!holdsFolder(deps.config.dataDir)) return
   await renewMark(deps)
+  // What is at its path by now may be another folder, whose record this one must not write.
+  if (!holdsFolder(deps.config.dataDir)) return
   await recordFolder(deps.config, { log: deps.log, isStopping })
 }
 
