@@ -2497,7 +2497,7 @@ export interface paths {
         };
         /**
          * Stream or list the events of a project
-         * @description Server-sent events from now on, or after the id in `Last-Event-ID` or `after`. The first one is `ready` or `reset`. `Accept: application/json` returns one page instead. Events are kept for 30 days.
+         * @description Server-sent events from now on, after the id in `Last-Event-ID` or `after`, or of the last `recent` seconds. The first one is `ready` or `reset`. `Accept: application/json` returns one page instead. Events are kept for 30 days.
          */
         get: operations["streamProjectEvents"];
         put?: never;
@@ -10075,7 +10075,10 @@ export interface operations {
     };
     streamInbox: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Begins a stream with what happened in the last so many seconds, for a reader that read the state before. */
+                recent?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -10438,6 +10441,8 @@ export interface operations {
         parameters: {
             query?: {
                 after?: number;
+                /** @description Begins a stream with what happened in the last so many seconds, for a reader that read the state before. */
+                recent?: number;
                 limit?: number;
             };
             header?: never;

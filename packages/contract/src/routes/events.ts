@@ -124,6 +124,14 @@ export const projectEvent = z.discriminatedUnion('type', [
 z.globalRegistry.add(projectEvent, { id: 'ProjectEvent' })
 export type ProjectEvent = z.infer<typeof projectEvent>
 
+export const recentSeconds = z.coerce
+  .number()
+  .int()
+  .min(1)
+  .max(3600)
+  .optional()
+  .describe('Begins a stream with what happened in the last so many seconds, for a reader that read the state before.')
+
 const streamMark = named('StreamMark', {
   type: z
     .enum(['ready', 'reset'])
@@ -137,12 +145,13 @@ export const streamProjectEventsRoute = route.get('project-read', '/v1/projects/
   name: 'streamProjectEvents',
   summary: 'Stream or list the events of a project',
   description:
-    'Server-sent events from now on, or after the id in `Last-Event-ID` or `after`. The first one is `ready` or `reset`. `Accept: application/json` returns one page instead. Events are kept for 30 days.',
+    'Server-sent events from now on, after the id in `Last-Event-ID` or `after`, or of the last `recent` seconds. The first one is `ready` or `reset`. `Accept: application/json` returns one page instead. Events are kept for 30 days.',
   stream: true,
   replyTypes: ['text/event-stream', 'application/json'],
   event: z.union([projectEvent, streamMark]),
   query: z.object({
     after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
+    recent: recentSeconds,
     limit: z.coerce.number().int().min(1).max(1000).default(100),
   }),
   reply: z.object({

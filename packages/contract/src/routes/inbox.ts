@@ -1,6 +1,7 @@
 /** The inbox lists the work that needs a person, across the projects of their accounts. */
 import { z } from 'zod'
 import { named, ok, page, route, timestamp, uuid } from '../route.ts'
+import { recentSeconds } from './events.ts'
 import { questionKinds } from './questions.ts'
 
 /** In the order of the inbox. */
@@ -152,5 +153,6 @@ export const streamInboxRoute = route.get('user', '/v1/inbox/events', {
   stream: true,
   replyTypes: ['text/event-stream', 'application/json'],
   event: inboxMark,
+  query: z.object({ recent: recentSeconds }),
   reply: inboxMark,
 })

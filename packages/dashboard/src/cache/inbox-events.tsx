@@ -13,7 +13,7 @@ export function InboxEvents() {
     const begin = (stream: EventSource) => {
       let isFirst = true
       stream.addEventListener('ready', () => {
-        // Events between two streams are lost; the page has just read what the first one follows.
+        // Events between two streams are lost; the first one begins with what happened since the page was read.
         if (!isFirst) refetch()
         isFirst = false
       })
@@ -23,7 +23,7 @@ export function InboxEvents() {
     }
     const follow = () => {
       if (!document.hidden) {
-        end ??= followEvents(() => '/v1/inbox/events', begin)
+        end ??= followEvents((recent) => `/v1/inbox/events?recent=${recent}`, begin)
         return
       }
       end?.()

@@ -40,7 +40,8 @@ function follow(queries: QueryClient, projectId: string): () => void {
       : [...new Set([...nouns].flatMap((noun) => affected[noun] ?? []))].map((key) => [key])
     for (const key of keys) invalidateNow(queries, ['project', projectId, ...key])
   })
-  const address = () => `/v1/projects/${projectId}/events${lastId === null ? '' : `?after=${lastId}`}`
+  const address = (recent: number) =>
+    `/v1/projects/${projectId}/events?${lastId === null ? `recent=${recent}` : `after=${lastId}`}`
   const take = (noun: string | null) => (event: MessageEvent) => {
     lastId = event.lastEventId
     if (noun !== null) gathered.add(noun)

@@ -200,6 +200,30 @@ describe('reading events', () => {
     await events.close()
   })
 
+  test('begins with the events since a reader read the state, when it says how long ago that was', async () => {
+    await note(30)
+    await app.deps.db
+      .updateTable('project_events')
+      .set({ created_at: new Date(Date.now() - 60_000) })
+      .where('project_id', '=', project.project_id)
+      .execute()
+    for (const n of [31, 32]) await note(n)
+    const { last } = await page()
+    const late = await open({ query: '?recent=30' })
+    await late.find('the newest', ({ id }) => id === last)
+    expect(late.seen[0]).toEqual({ type: 'ready', id: last - 2 })
+    expect(noted(late.events())).toEqual([31, 32])
+    await late.close()
+    const seen = await open({ query: '?recent=30', lastEventId: String(last - 1) })
+    await seen.find('the newest', ({ id }) => id === last)
+    expect(noted(seen.events())).toEqual([32])
+    await seen.close()
+    for (const query of ['?recent=0', '?recent=3601', '?recent=soon']) {
+      const refused = await app.request('GET', `/v1/projects/${project.project_id}/events${query}`)
+      expect([query, refused.status]).toEqual([query, 400])
+    }
+  })
+
   test('sends a reset to a reader that was away too long or has an id of another project', async () => {
     for (const n of [1, 2, 3]) await note(n)
     const { last } = await page()

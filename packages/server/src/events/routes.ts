@@ -11,11 +11,11 @@ import { streamProjectEvents } from './stream.ts'
 export function eventRoutes(deps: Deps): Mounted[] {
   return [
     handle(streamProjectEventsRoute, async ({ project, query, caller, request: { headers, signal } }) => {
-      const { after, limit } = query
+      const { after, recent, limit } = query
       const shownOf = (events: ProjectEvent[]) => shownTo(deps, { role: project.role, actor: caller.actor }, events)
       if (!wantsPage(headers.get('accept'))) {
         const seen = seenBy(headers.get('last-event-id')) ?? after ?? null
-        return streamProjectEvents(deps, project, { signal, after: seen, shownOf })
+        return streamProjectEvents(deps, project, { signal, after: seen, recent, shownOf })
       }
       const events =
         after === undefined

@@ -32,6 +32,24 @@ export function eventsAfter(db: Db, projectId: string, after: number, limit: num
   })
 }
 
+/** The newest event that is older than so many seconds; 0 when none of those that are kept is. */
+export async function numberBefore(db: DbOrTransaction, projectId: string, seconds: number): Promise<number> {
+  const older = { project_id: projectId, created_at: sql`<= now() - make_interval(secs => ${seconds}::integer)` }
+  return (await firstRows(db, 'project_events', older, 1, 'number desc'))[0]?.number ?? 0
+}
+
+/** Those of the projects in which something happened in the last so many seconds. */
+export async function changedProjects(db: DbOrTransaction, projectIds: string[], seconds: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('project_events')
+    .select('project_id')
+    .distinct()
+    .where('project_id', 'in', projectIds)
+    .where('created_at', '>', sql<string>`now() - make_interval(secs => ${seconds}::integer)`)
+    .execute()
+  return rows.map((row) => row.project_id)
+}
+
 /** Null when it is deleted already. */
 export async function eventNumbered(db: DbOrTransaction, projectId: string, number: number) {
   const row = await findRow(db, 'project_events', { project_id: projectId, number })

@@ -3,7 +3,7 @@ import type { ProjectEvent } from '@svc/contract'
 import type { Deps } from '../deps.ts'
 import { type EventChannel, eventStream } from '../http/event-channel.ts'
 import type { ProjectRow } from '../projects/store.ts'
-import { eventsAfter, readNumbers } from './store.ts'
+import { eventsAfter, numberBefore, readNumbers } from './store.ts'
 
 const pageSize = 200
 /** After this the reader reconnects and is authorized again. */
@@ -15,6 +15,8 @@ type StreamDeps = Pick<Deps, 'db' | 'events' | 'log'>
 interface Reader {
   /** The last event it has seen; null starts with the next one; NaN is an id we did not issue. */
   after: number | null
+  /** Without `after`, starts with the events of so many seconds before. */
+  recent?: number
   /** Filters and redacts events for the reader. */
   shownOf: (events: ProjectEvent[]) => Promise<ProjectEvent[]>
 }
@@ -36,7 +38,6 @@ export function streamProjectEvents(
 }
 
 async function feedReader(deps: StreamDeps, projectId: string, channel: EventChannel, reader: Reader): Promise<void> {
-  const start = reader.after
   const wakeup = new Wakeup()
   const unsubscribe = deps.events.subscribe(projectId, () => wakeup.ring())
   const enough = setTimeout(() => channel.close(), streamMs)
@@ -46,8 +47,10 @@ async function feedReader(deps: StreamDeps, projectId: string, channel: EventCha
     wakeup.ring()
   })
   const { last, forgotten } = await readNumbers(deps.db, projectId)
-  const isOurs = start === null || (start >= forgotten && start <= last)
-  let after = start === null || !(start <= last) ? last : Math.max(start, forgotten)
+  const { after: seen, recent } = reader
+  const isOurs = seen === null || (seen >= forgotten && seen <= last)
+  const start = seen ?? (recent === undefined ? last : await numberBefore(deps.db, projectId, recent))
+  let after = start <= last ? Math.max(start, forgotten) : last
   await channel.send(`retry: ${retryMs}\n${isOurs ? mark('ready', after) : mark('reset', after)}`)
   while (!channel.isClosed && !deps.events.isClosed) {
     // Before reading: a commit after the read rings again.

@@ -328,8 +328,11 @@ describe('following the inbox', () => {
     const [one, two] = [await newProject(), await newProject()]
     const { publicUrl } = app.deps.config
     const headers = { host: new URL(publicUrl).host, authorization: `Bearer ${app.ownerToken}` }
-    const response = await buildApp(app.deps).request(`${publicUrl}/v1/inbox/events`, { headers })
-    const events = readInBackground(response, ({ data }) => JSON.parse(data) as { type: string; project_ids: string[] })
+    const follow = async (query = '') => {
+      const response = await buildApp(app.deps).request(`${publicUrl}/v1/inbox/events${query}`, { headers })
+      return readInBackground(response, ({ data }) => JSON.parse(data) as { type: string; project_ids: string[] })
+    }
+    const events = await follow()
     await events.find('it is ready', ({ type }) => type === 'ready')
     await one.open('work', { 'b.txt': 'b\n' })
     await two.open('work', { 'b.txt': 'b\n' })
@@ -340,6 +343,11 @@ describe('following the inbox', () => {
     await computeWantedFacts(app.deps, signal)
     await until('it says that a check ended', () => events.seen.length > count)
     await events.close()
+    // A page that read the inbox before it follows it misses nothing between.
+    const late = await follow('?recent=3600')
+    const changed = await late.find('what changed before', ({ type }) => type === 'changed')
+    expect(changed.project_ids).toContain(one.project.project_id)
+    await late.close()
   })
 })
 

@@ -19,9 +19,9 @@ export function inboxRoutes(deps: Deps): Mounted[] {
     handle(contract.restoreInboxItemRoute, async ({ params, caller }) =>
       ok(restoreItem(deps, { key: params.key, userId: caller.actor.user_id })),
     ),
-    handle(contract.streamInboxRoute, async ({ caller, request: { headers, signal } }) => {
+    handle(contract.streamInboxRoute, async ({ query, caller, request: { headers, signal } }) => {
       const { user_id: userId } = caller.actor
-      if (!wantsPage(headers.get('accept'))) return streamInbox(deps, userId, signal)
+      if (!wantsPage(headers.get('accept'))) return streamInbox(deps, { userId, signal, recent: query.recent })
       return { type: 'ready' as const, project_ids: await followedProjects(deps, userId) }
     }),
   ]

@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import type { inboxMark } from '@svc/contract'
 import type { Deps } from '../deps.ts'
 import { type EventChannel, eventStream } from '../http/event-channel.ts'
+import { changedProjects } from '../events/store.ts'
 import { projectIdsOfUser } from '../projects/store.ts'
 
 type StreamDeps = Pick<Deps, 'db' | 'events' | 'log'>
@@ -15,10 +16,16 @@ const retryMs = 1_000
 const gatherMs = 200
 const projectsMax = 1_000
 
-export function streamInbox(deps: StreamDeps, userId: string, signal: AbortSignal): Response {
+interface Reader {
+  userId: string
+  /** The stream begins with what changed in so many seconds before. */
+  recent: number | undefined
+}
+
+export function streamInbox(deps: StreamDeps, { signal, ...reader }: { signal: AbortSignal } & Reader): Response {
   return eventStream(signal, async (channel) => {
     try {
-      await follow(deps, userId, channel)
+      await follow(deps, reader, channel)
     } catch (error) {
       deps.log.warn({ err: error }, 'a stream of an inbox failed to begin')
       channel.close()
@@ -26,7 +33,7 @@ export function streamInbox(deps: StreamDeps, userId: string, signal: AbortSigna
   })
 }
 
-async function follow(deps: StreamDeps, userId: string, channel: EventChannel): Promise<void> {
+async function follow(deps: StreamDeps, { userId, recent }: Reader, channel: EventChannel): Promise<void> {
   const changed = new Set<string>()
   let timer: NodeJS.Timeout | null = null
   const flush = () => {
@@ -49,6 +56,8 @@ async function follow(deps: StreamDeps, userId: string, channel: EventChannel): 
     for (const end of ends) end()
   })
   await channel.send(`retry: ${retryMs}\n${frame({ type: 'ready', project_ids: ids })}`)
+  if (recent === undefined || ids.length === 0) return
+  for (const id of await changedProjects(deps.db, ids, recent)) note(id)
 }
 
 export function followedProjects(deps: Pick<Deps, 'db'>, userId: string): Promise<string[]> {
