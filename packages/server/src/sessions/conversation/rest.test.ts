@@ -29,7 +29,6 @@ function serveDaemon(socket: string) {
   const seen = { streams: 0, atPrompt: -1 }
   const server = Bun.serve({
     unix: socket,
-    idleTimeout: 0,
     fetch(request) {
       const { pathname } = new URL(request.url)
       if (pathname === '/svc/health') return Response.json(health)
@@ -38,6 +37,7 @@ function serveDaemon(socket: string) {
         return Response.json({ ok: true, runtime_session_id: 'one' })
       }
       if (pathname !== '/event') return new Response(null, { status: 404 })
+      server.timeout(request, 0)
       seen.streams++
       request.signal.addEventListener('abort', () => seen.streams--)
       const open = new ReadableStream({ start: (controller) => controller.enqueue(': open\n\n') })
