@@ -96,6 +96,57 @@ describe('a database that refuses to record it', () => {
     expect(driver.seen(session.sandbox!.sandbox_id)?.prompts.map(({ text }) => text)).toEqual(['one', 'two'])
   })
 
+  test('does not end the turn of a prompt that was delivered twice before the runtime began it', async () => {
+    const { deps, driver } = app
+    const session = await app.running()
+    const send = (text: string) => app.request('POST', app.path(session.session_id, 'prompt'), { body: { text } })
+    await send('quick')
+    const isIdle = () => deps.sessions.turnOf(session.session_id) === 'idle'
+    await until('the first turn ended', async () => {
+      const { body } = await app.request<{ messages: Message[] }>('GET', app.path(session.session_id, 'transcript'))
+      return body.messages.length === 2 && isIdle()
+    })
+    const published: string[] = []
+    deps.feed.subscribe(
+      session.session_id,
+      (event) => {
+        if (event.type === 'turn') published.push(event.status)
+        else if (event.type === 'message' && JSON.stringify(event).includes('the answer')) published.push('answer')
+      },
+      () => {},
+    )
+    const answer = Promise.withResolvers<string>()
+    driver.options.onPrompt = () => answer.promise
+    let deliveries = 0
+    let asked = 0
+    // A runtime that took a prompt is idle, and does not list it, until it begins.
+    driver.options.around = async (path, next) => {
+      if (path === '/svc/prompt') deliveries++
+      const isStatus = path === '/session/status'
+      if (!isStatus && !path.endsWith('/message')) return next()
+      if (deliveries > 1) asked++
+      return Response.json(isStatus ? {} : [])
+    }
+    try {
+      await refuse({ table: 'session_prompts', status: 'delivered', times: 1 }, async () => {
+        await send('slow')
+        await until('it was delivered twice, and recorded', async () => {
+          await deliverWaitingPrompts(deps)
+          const { rows } = await sql`select from session_prompts
+            where session_id = ${session.session_id} and status = 'accepted'`.execute(deps.db)
+          return rows.length === 0 && asked > 0
+        })
+      })
+      expect(deliveries).toBe(2)
+    } finally {
+      delete driver.options.onPrompt
+      delete driver.options.around
+      answer.resolve('the answer')
+    }
+    await until('the turn ended', () => published.includes('answer') && isIdle())
+    expect([...new Set(published)]).toEqual(['busy', 'answer', 'idle'])
+  })
+
   test('does not run a prompt again whose sandbox had it and ended', async () => {
     const { deps, driver } = app
     const session = await app.running()

@@ -8,6 +8,7 @@ import {
   type Message,
   type MessagePart,
 } from '@svc/contract'
+import { promptIdInPart } from '@svc/contract/daemon/prompt-part'
 import { toolTarget } from '@svc/contract/schemas/tool-outcome'
 import { z } from 'zod'
 import { storable } from '../../sandboxes/storable.ts'
@@ -239,6 +240,14 @@ export class Conversation {
     return !this.isEmptyTurn && info?.finish === 'stop' && info.error === undefined
   }
 
+  /** The runtime has this prompt, and its newest message is an answer with an end. */
+  hasAnswered(promptId: string): boolean {
+    const messages = [...this.#messages.values()]
+    const isTaken = messages.some(({ parts }) => [...parts.keys()].some((id) => promptIdInPart(id) === promptId))
+    const last = messages.at(-1)?.info
+    return isTaken && last?.role === 'assistant' && (last.time.completed ?? last.error) !== undefined
+  }
+
   failure(): TurnFailure | null {
     const info = [...this.#messages.values()].at(-1)?.info
     return info?.role !== 'assistant' || info.error === undefined ? null : failureOf(info.error, this.#redactor)
@@ -266,6 +275,14 @@ export class Conversation {
     const failed = [...new Set(ids)].filter((id) => !this.#failures.has(id))
     for (const id of failed) this.#failures.set(id, messageErrorOf(failure))
     return failed
+  }
+
+  /** Shows the reason on the messages of the turn that have no end, or on its prompt when the runtime wrote no message. Returns their ids. */
+  showFailure(failure: TurnFailure, prompt: AcceptedPrompt | null, at: Date): string[] {
+    const failed = this.failTurn(failure)
+    if (failed.length > 0 || prompt === null || !this.isEmptyTurn) return failed
+    this.failPrompt(prompt, failure, at)
+    return [prompt.prompt_id]
   }
 
   /** Adds a prompt that the runtime never received, with the reason. */

@@ -133,10 +133,10 @@ export class Follower {
   /** The runtime has taken the prompt. */
   delivered(reply: Pick<PromptReply, 'runtime_session_id' | 'runtime_starts' | 'was_taken'>): void {
     this.#isUndelivered = false
-    if (reply.was_taken === true) void this.#catchUpWithTaken(reply.runtime_session_id)
     this.#rest.awoke()
     this.#takenBy = reply.runtime_starts ?? null
     this.#conversation.runtimeSessionId = reply.runtime_session_id
+    if (reply.was_taken === true) this.#catchUpWithTaken(reply.runtime_session_id).catch(this.#unread)
     if (!this.#missesHistory) return
     this.#missesHistory = false
     this.#reopen.abort()
@@ -359,10 +359,15 @@ export class Follower {
     if ((await this.#statusOf(runtimeSessionId)) === 'idle') this.#onTurn('idle', null)
   }
 
-  /** The runtime sends no event for a turn that ended before this follower, or its server, knew that it had begun. */
+  /**
+   * The runtime sends no event for a turn that ended before this follower, or its server, knew that it had begun. It is
+   * idle before a turn too, so it must have answered.
+   */
   async #catchUpWithTaken(runtimeSessionId: string): Promise<void> {
-    const status = await this.#statusOf(runtimeSessionId).catch(this.#unread)
-    if (status === 'idle' && this.turn === 'busy' && !this.#isUndelivered) this.#onTurn('idle', null)
+    await this.#loadHistory()
+    if (this.#prompt === null || !this.#conversation.hasAnswered(this.#prompt.prompt_id)) return
+    if ((await this.#statusOf(runtimeSessionId)) !== 'idle') return
+    if (this.turn === 'busy' && !this.#isUndelivered) this.#onTurn('idle', null)
   }
 
   async #catchUpWithServerless(runtimeSessionId: string): Promise<void> {
@@ -436,7 +441,8 @@ export class Follower {
     this.turn = turn
     if (turn === 'idle') this.#turnEnded(error)
     else this.span.begin()
-    if (error !== null && error.code !== abortedCode) this.#showFailure(error)
+    if (error !== null && error.code !== abortedCode)
+      for (const id of this.#conversation.showFailure(error, this.#prompt, this.#deps.now())) this.#touch(id)
     // The messages of the turn are published before its end.
     this.#publisher.publish()
     this.#storeSoon()
@@ -446,17 +452,6 @@ export class Follower {
   #turnEnded(failure: TurnFailure | null): void {
     this.#ended.push(failure)
     this.span.end(failure)
-  }
-
-  /** Shows the reason on the messages of the turn that have no end, or on its prompt when the runtime wrote no message. */
-  #showFailure(failure: TurnFailure): void {
-    const failed = this.#conversation.failTurn(failure)
-    for (const messageId of failed) this.#touch(messageId)
-    if (failed.length > 0) return
-    if (this.#prompt !== null && this.#conversation.isEmptyTurn) {
-      this.#conversation.failPrompt(this.#prompt, failure, this.#deps.now())
-      this.#touch(this.#prompt.prompt_id)
-    }
   }
 
   #touch(messageId: string): void {
