@@ -23,22 +23,25 @@ interface LeftSandbox extends EgressInForce {
  */
 export const silentMsMax = 50_000
 const retryMs = 200
+/** How long the first question waits for its answer. Later ones wait longer, or a daemon that is slow each time would never be heard. */
+const askMs = 2_000
+const askMsMax = 8_000
 
 export const silentReason = `The sandbox did not answer for ${silentMsMax / 1000} seconds after the server restarted, so the server ended it.`
 
 /** `gone`: its first process has ended. `silent`: it lives and does not answer. */
 export type Answer<T> = { kind: 'answers'; value: T } | { kind: 'gone' } | { kind: 'silent' }
 
-/** Asks a sandbox that an earlier server left, until it answers. `ask` resolves with null while there is no answer. */
+/** Asks a sandbox that an earlier server left, until it answers. `ask` resolves with null when there is no answer within `ms`. */
 export async function untilAnswers<T>(
   deps: Pick<Deps, 'log' | 'now'>,
   driver: SandboxDriver,
   sandboxId: string,
-  { ask, signal }: { ask: () => Promise<T | null>; signal: AbortSignal },
+  { ask, signal }: { ask: (ms: number) => Promise<T | null>; signal: AbortSignal },
 ): Promise<Answer<T>> {
   const asked = runningMs(deps)
   for (let tries = 0; ; tries++) {
-    const value = await ask()
+    const value = await ask(Math.min(askMs * 2 ** tries, askMsMax))
     signal.throwIfAborted()
     if (value !== null) return { kind: 'answers', value }
     if ((await driver.find(sandboxId)) === null) return { kind: 'gone' }

@@ -54,8 +54,8 @@ export async function adoptSandbox(
   if (!(await takeOverSandbox(deps.db, row, deps.instanceId))) return { kind: 'gone' }
   await redactorOfSession(deps, project, sessionId)
   await reopenSandbox(deps, { sandboxId, sessionId, projectId, egress: row.in_force.egress })
-  const ask = async (): Promise<Adopted | null> => {
-    const outcome = await readHealth(sandbox.daemonSocket, { signal })
+  const ask = async (timeoutMs: number): Promise<Adopted | null> => {
+    const outcome = await readHealth(sandbox.daemonSocket, { signal, timeoutMs })
     if (outcome.kind !== 'ok') return null
     const { status, runtime_session_id: runtimeSessionId, runtime_asleep_ms: asleepMs, error } = outcome.value
     return { sandbox, status, runtimeSessionId, asleepMs, error }

@@ -89,6 +89,14 @@ test('goes on once its sandbox answers, with the prompt of meanwhile delivered o
   expect(await first.session(sessionId)).toMatchObject({ status: 'running', error: null, sandbox: { generation: 1 } })
 })
 
+test('goes on when its sandbox is slow each time', async () => {
+  const server = await leaveSilent()
+  first.driver.options.answerMs = 2_500
+  await until('the next server has it', () => isAttached(server))
+  delete first.driver.options.answerMs
+  expect(await first.session(sessionId)).toMatchObject({ status: 'running', error: null, sandbox: { generation: 1 } })
+})
+
 test('goes on when its server was paused while it asked the sandbox', async () => {
   let asked = 0
   first.driver.options.around = (path, answer) => {
