@@ -386,7 +386,8 @@ describe('the setup command of svc.toml', () => {
   test('fails the boot with the last lines of a failed setup command', async () => {
     const under = await start({ SVC_SANDBOX_SETUP: 'echo one; echo no such package >&2; exit 3' })
     await under.daemon.booted
-    const { status, error, runtime } = await under.daemon.health()
+    const { status, error, runtime, boot } = await under.daemon.health()
+    expect(boot.filter(({ failed }) => failed).map(({ step }) => step)).toEqual(['setup'])
     expect({ status, error, runtime }).toEqual({
       status: 'failed',
       runtime: 'stopped',

@@ -307,6 +307,9 @@ function createTimeline(startedAt: number) {
       steps.push(entry)
       try {
         return await act()
+      } catch (error) {
+        entry.failed = true
+        throw error
       } finally {
         entry.ms = at() - entry.at_ms
       }

@@ -38,8 +38,8 @@ export interface DaemonHealth {
   commit: string | null
   generation: number
   uptime_ms: number
-  /** `at_ms` counts from the daemon's start; `ms` is null while the step runs. */
-  boot: { step: BootStep; at_ms: number; ms: number | null }[]
+  /** `at_ms` counts from the daemon's start; `ms` is null while the step runs. `failed` is there only on a step that failed. */
+  boot: { step: BootStep; at_ms: number; ms: number | null; failed?: true }[]
   /** The conversation of this sandbox, once it is open. The transcript follower reads it. */
   runtime_session_id: string | null
   error: string | null

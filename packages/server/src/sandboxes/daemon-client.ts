@@ -40,7 +40,9 @@ const health = z.object({
   commit: text(64).nullable(),
   generation: z.number().int(),
   uptime_ms: millis,
-  boot: z.array(z.object({ step: text(50), at_ms: millis, ms: millis.nullable() })).max(50),
+  boot: z
+    .array(z.object({ step: text(50), at_ms: millis, ms: millis.nullable(), failed: z.literal(true).optional() }))
+    .max(50),
   error: text(20_000).nullable(),
   runtime_session_id: text(200).nullable().default(null),
   runtime_starts: starts.default(1),

@@ -164,9 +164,9 @@ export async function awaitBoot(
         name: step.step,
         started_at: new Date(deps.now().getTime() - value.uptime_ms + step.at_ms),
         ms: step.ms,
-        error: step.ms === null && value.status === 'failed' ? value.error : null,
+        error: step.failed === true && value.status === 'failed' ? value.error : null,
       }))
-      const shape = JSON.stringify(value.boot.map((step) => [step.step, step.ms === null]))
+      const shape = JSON.stringify([value.status === 'failed', value.boot.map((step) => [step.step, step.ms === null])])
       if (shape !== seen) {
         seen = shape
         movedAt = now
