@@ -226,7 +226,7 @@ test.skipIf(!browserPath)('a person approves calls and sets policies on the conn
   // On the page of the session the same call waits, and nothing else.
   await page.goto(`${server.url}/projects/connected/sessions/${session}`)
   await waiting.getByText('mow the lawn').waitFor()
-  await page.getByRole('button', { name: 'Always allow' }).click()
+  await page.getByRole('button', { name: 'Always allow this tool' }).click()
   await said(session, /^AFTER THE LAWN/m)
   expect(notes.kept).toEqual(['buy seeds', 'mow the lawn'])
   await page.goto(`${server.url}/projects/connected/connectors`)

@@ -56,11 +56,12 @@ test.skipIf(!browserPath)(
     const { page, server, complaints } = story
     await page.goto(`${server.url}/projects/${project.slug}/sessions/${sessionId}`)
     const conversation = page.getByRole('region', { name: 'Conversation' })
-    await page.getByRole('alert').filter({ hasText: 'The last turn failed' }).getByText(reason).waitFor(slow)
-    await conversation.getByText(reason).first().waitFor(slow)
+    await conversation.getByText(reason).waitFor(slow)
     const failed = await until('the session to say why', async () => (await sessionNow()).last_turn_error)
     await page.evaluate('scrollTo(0, 0)')
     await page.screenshot({ path: join(pictures, 'failed-turn-1280.png') })
+    await page.getByText('waiting', { exact: true }).waitFor(slow)
+    expect(await page.getByText(reason).count()).toBe(1)
     expect(failed).toMatchObject({ code: 'model_request_failed', message: expect.stringContaining(reason) })
 
     const asked = await server.svc(['sessions', 'chat', sessionId, '--prompt', 'Again.', ...inProject()])
@@ -78,15 +79,20 @@ test.skipIf(!browserPath)(
     await page.getByRole('button', { name: 'Stop session' }).click()
     await until('it to be stopped', async () => (await sessionNow()).status === 'stopped')
     await commit(repository(), 'main', { '.svc/runtime/agents/house.md': null })
+    await page.reload()
     await page.getByRole('textbox', { name: /^Prompt/ }).fill('Wake up.')
-    await page.getByRole('button', { name: 'Send' }).click()
-    const refused = page.getByRole('article', { name: 'Prompt' }).filter({ hasText: 'Wake up.' })
-    await refused.getByText('No answer:').waitFor(slow)
-    await refused.getByText(/"house" is not on the default branch/).waitFor()
-    await page.getByRole('alert').filter({ hasText: 'The agent house no longer exists on main' }).waitFor()
-    expect((await sessionNow()).status).toBe('stopped')
+    const gone = 'The agent house no longer exists on main'
+    await page.getByRole('alert').filter({ hasText: gone }).waitFor(slow)
+    for (const name of ['Send', 'Restart session']) {
+      const button = page.getByRole('button', { name, exact: true })
+      expect([await button.isEnabled(), await button.getAttribute('title')]).toEqual([false, gone])
+    }
     const wake = await server.svc(['sessions', 'chat', sessionId, '--prompt', 'From afar.', ...inProject()])
     expect([wake.code, wake.stderr]).toEqual([1, expect.stringContaining('"house" is not on the default branch')])
+    const refused = page.getByRole('article', { name: 'Prompt' }).filter({ hasText: 'From afar.' })
+    await refused.getByText('No answer:').waitFor(slow)
+    await refused.getByText(/"house" is not on the default branch/).waitFor()
+    expect((await sessionNow()).status).toBe('stopped')
     await expectItFits(page)
     expect(await axeViolations(page)).toEqual([])
     await takePictures(page, 'failed-prompt')
@@ -106,15 +112,12 @@ test.skipIf(!browserPath)(
     await page.getByRole('complementary').getByText('plan', { exact: true }).waitFor(slow)
     await refused.getByText('No answer:').waitFor(slow)
     const box = page.getByRole('textbox', { name: /^Prompt/ })
-    // The page put its own prompt back when it was refused.
-    for (const [text, after] of [
-      ['Wake up.', 'Wake up.'],
-      ['From afar.', 'Wake up.\n\nFrom afar.'],
-    ] as const) {
-      const row = page.locator('.group').filter({ hasText: text })
-      await row.getByRole('button', { name: 'Edit and send again' }).click()
-      await until('the prompt to be in the box', async () => (await box.inputValue()) === after)
-    }
+    await page
+      .locator('.group')
+      .filter({ hasText: 'From afar.' })
+      .getByRole('button', { name: 'Edit and send again' })
+      .click()
+    await until('the prompt to be in the box', async () => (await box.inputValue()) === 'Wake up.\n\nFrom afar.')
     expect(complaints).toEqual([])
   },
   300_000,

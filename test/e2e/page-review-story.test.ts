@@ -61,7 +61,8 @@ test.skipIf(!browserPath)(
     await page.getByRole('article', { name: 'Prompt' }).waitFor({ timeout: slow })
     await page.getByRole('link', { name: '#1 Plant peas' }).waitFor({ timeout: slow })
     await page.getByText('All 2 commands of the script ran.').waitFor({ timeout: slow })
-    await page.getByText('waiting', { exact: true }).waitFor({ timeout: slow })
+    // The page and the list show the same state.
+    await page.getByText('ready for review', { exact: true }).waitFor({ timeout: slow })
     await page.screenshot({ path: join(pictures, 'session-live-1280.png') })
     await page.getByRole('navigation', { name: 'Project' }).getByRole('link', { name: 'Sessions' }).click()
     await page.getByText('ready for review', { exact: true }).waitFor({ timeout: slow })
@@ -72,7 +73,7 @@ test.skipIf(!browserPath)(
     // The session sleeps; the review wakes it.
     await page.getByRole('main').locator('header a[href*="/sessions/"]').first().click()
     await page.getByRole('button', { name: 'Stop session' }).click()
-    await page.getByText('stopped', { exact: true }).waitFor({ timeout: slow })
+    await page.getByRole('button', { name: 'Restart session' }).waitFor({ timeout: slow })
     await page.goBack()
     await page.getByRole('tab', { name: 'Files' }).click()
     await page.getByText('0 of 1 file viewed').waitFor()

@@ -15,7 +15,7 @@ const affected: Record<string, string[]> = {
   trigger: ['triggers'],
   deploy: ['apps'],
   check: ['checks'],
-  default_branch: ['change-requests', 'change-request', 'checks', 'branches', 'triggers', 'apps'],
+  default_branch: ['change-requests', 'change-request', 'checks', 'branches', 'triggers', 'apps', 'agents'],
 }
 
 /** Streams only while the page is visible: a browser has six connections to one server. */

@@ -4,8 +4,8 @@ import type { Session } from '../pages/sessions/queries.ts'
 import { Avatar } from '../ui/avatar.tsx'
 import { Row } from '../ui/layout.tsx'
 import { Time, withCode } from '../ui/text.tsx'
-import { SessionStatus } from './status.tsx'
 import { ChangeRequestLink, SessionLink } from './links.tsx'
+import { proposalOf, SessionStatus } from './session-status.tsx'
 
 /** The state first, then the name with one line of why, then what came of it and who did it. */
 export function SessionRow({
@@ -20,21 +20,13 @@ export function SessionRow({
   open: readonly ChangeRequest[]
   children?: ReactNode
 }) {
-  const proposed = open.find(
-    ({ origin_session_id, head_ref }) => origin_session_id === session.session_id || head_ref === session.branch_name,
-  )
+  const proposed = proposalOf(session, open)
   const why = whyOf(session)
   const task = taskOf(session)
   return (
     <Row>
       <span className="w-32 flex-none max-sm:w-full">
-        <SessionStatus
-          status={session.status}
-          isBusy={session.is_busy}
-          waitingFor={session.waiting_for}
-          isProposed={proposed !== undefined}
-          isAsleep={session.asleep_since != null}
-        />
+        <SessionStatus session={session} />
       </span>
       <span className="min-w-0 flex-1 basis-40">
         <span className="flex min-w-0 items-baseline gap-x-2 max-sm:flex-col">

@@ -39,39 +39,3 @@ function ChangeRequestStatus({ cr }: { cr: Pick<ChangeRequest, 'status' | 'metad
   if (status === 'open' && isDraft(cr)) return <Badge tone="neutral">draft</Badge>
   return <Badge tone={changeRequestTones[status] ?? 'neutral'}>{status}</Badge>
 }
-
-const sessionTones: Record<string, Tone> = {
-  ...{ running: 'good', 'waiting for you': 'warn', 'ready for review': 'merged' },
-  ...{ provisioning: 'accent', failed: 'bad' },
-}
-
-/** The status of a session as the user's next step: wait, reply, review its change request, or see why it failed. */
-export function SessionStatus({
-  status,
-  isBusy,
-  waitingFor = null,
-  isProposed = false,
-  isAsleep = false,
-}: {
-  status: string
-  /** Undefined while it loads. */
-  isBusy: boolean | undefined
-  waitingFor?: 'person' | null
-  /** An open change request proposes its branch. */
-  isProposed?: boolean
-  /** The idle agent sleeps until the next prompt. */
-  isAsleep?: boolean
-}) {
-  const word = waitingFor === 'person' ? 'waiting for you' : wordOf(status, { isBusy, isProposed, isAsleep })
-  return <Badge tone={sessionTones[word] ?? 'neutral'}>{word}</Badge>
-}
-
-function wordOf(
-  status: string,
-  { isBusy, isProposed, isAsleep }: { isBusy: boolean | undefined; isProposed: boolean; isAsleep: boolean },
-): string {
-  if (status === 'running' && isBusy !== false) return 'running'
-  if (isProposed && (status === 'running' || status === 'stopped')) return 'ready for review'
-  if (status !== 'running') return status
-  return isAsleep ? 'asleep' : 'waiting'
-}

@@ -11,8 +11,8 @@ export function MenuPopup({ align, children }: { align: 'start' | 'end'; childre
     <>
       <span hidden ref={setPlace} />
       <Menu.Portal container={place?.closest<HTMLElement>('main, [role=dialog]') ?? place?.closest('header') ?? null}>
-        <Menu.Positioner sideOffset={4} align={align} className="z-50">
-          <Menu.Popup className="max-h-(--available-height) max-w-80 min-w-52 overflow-y-auto rounded-lg border border-line bg-raised p-1 shadow-float outline-none">
+        <Menu.Positioner sideOffset={4} align={align} collisionPadding={8} className="z-50">
+          <Menu.Popup className="max-h-(--available-height) max-w-[min(20rem,var(--available-width))] min-w-52 overflow-y-auto rounded-lg border border-line bg-raised p-1 shadow-float outline-none">
             {children}
           </Menu.Popup>
         </Menu.Positioner>

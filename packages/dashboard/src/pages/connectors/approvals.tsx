@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
-import { Failure, useSend } from '../../components/requests.tsx'
+import { AnswerButtons, permissionTitle, RequestCard } from '../../components/request-card.tsx'
+import { useSend } from '../../components/requests.tsx'
+import { useWriteRefusal } from '../../components/role.ts'
 import { useProject } from '../../components/shell/project-shell.tsx'
 import { Button } from '../../ui/form.tsx'
-import { Card, Rows } from '../../ui/layout.tsx'
-import { Time } from '../../ui/text.tsx'
 import { approvals, type Approval } from './queries.ts'
 import { SessionLink } from '../../components/links.tsx'
 
@@ -13,62 +13,60 @@ export function Approvals({ sessionId }: { sessionId?: string }) {
   const { data } = useQuery(approvals(projectId, sessionId))
   if (data === undefined || data.length === 0) return null
   return (
-    <Card title="Waiting for you">
-      <Rows label="Calls waiting for approval">
-        {data.map((each) => (
-          <ApprovalRow key={each.approval_id} approval={each} ofSession={sessionId !== undefined} />
-        ))}
-      </Rows>
-    </Card>
+    <ul aria-label="Calls waiting for approval" className="flex flex-col gap-3">
+      {data.map((each) => (
+        <li key={each.approval_id}>
+          <ApprovalCard approval={each} ofSession={sessionId !== undefined} />
+        </li>
+      ))}
+    </ul>
   )
 }
 
 const decisions = [
   ['Allow once', { decision: 'approve' }],
-  ['Always allow', { decision: 'approve', always: true }],
-  ['Deny once', { decision: 'deny' }],
-  ['Always block', { decision: 'deny', always: true }],
+  ['Always allow this tool', { decision: 'approve', always: true }],
+  ['Deny', { decision: 'deny' }],
+  ['Always block this tool', { decision: 'deny', always: true }],
 ] as const
 
-function ApprovalRow({ approval, ofSession }: { approval: Approval; ofSession: boolean }) {
-  const { project_id: projectId, slug: project } = useProject()
+function ApprovalCard({ approval, ofSession }: { approval: Approval; ofSession: boolean }) {
+  const { project_id: projectId, slug: project, account_id: accountId } = useProject()
+  const refusal = useWriteRefusal(accountId)
   const path = { projectId, approvalId: approval.approval_id }
   const decide = useSend('POST', '/v1/projects/{projectId}/connector-approvals/{approvalId}/decide', {
     path,
     refetch: [['project', projectId, 'connectors']],
   })
-  const call = `${approval.slug} ${approval.tool}`
+  const call = `${approval.slug}/${approval.tool}`
   return (
-    <li className="flex flex-col gap-2 px-4 py-3 text-sm">
-      {decide.error !== null && <Failure error={decide.error} />}
-      <p className="flex flex-wrap items-baseline gap-x-2">
-        An agent wants to call <code className="font-mono">{call}</code>
-        {!ofSession && approval.session_id !== null && (
+    <RequestCard
+      title={permissionTitle(`Call ${call}`)}
+      link={
+        !ofSession &&
+        approval.session_id !== null && (
           <SessionLink project={project} sessionId={approval.session_id}>
             in a session
           </SessionLink>
-        )}
-        <Time at={approval.created_at} />
-      </p>
-      <pre
-        tabIndex={0}
-        aria-label={`Arguments of ${call}`}
-        className="max-h-60 overflow-auto rounded-md border border-line bg-sunken p-3 font-mono text-xs whitespace-pre-wrap"
-      >
-        {JSON.stringify(approval.arguments, null, 2)}
-      </pre>
-      <p className="flex flex-wrap gap-2">
+        )
+      }
+      at={approval.created_at}
+      details={{ label: `Arguments of ${call}`, text: JSON.stringify(approval.arguments, null, 2) }}
+      error={decide.error}
+    >
+      <AnswerButtons>
         {decisions.map(([label, body], i) => (
           <Button
             key={label}
             kind={i === 0 ? 'primary' : 'plain'}
             busy={decide.isPending}
+            disabledReason={refusal}
             onClick={() => decide.mutate(body)}
           >
             {label}
           </Button>
         ))}
-      </p>
-    </li>
+      </AnswerButtons>
+    </RequestCard>
   )
 }

@@ -17,7 +17,7 @@ import { MenuItem, MenuPopup, MenuSeparator } from '../../ui/menu.tsx'
 import { scrollToPanel } from './panel/place.ts'
 import { amountOf } from './banner.tsx'
 import { pathOf, sandboxReadiness, type Session, unfinishedWork } from './queries.ts'
-import { isWithoutAgent, RestartWithAgent } from './restart-with-agent.tsx'
+import { goneReason, isWithoutAgent, RestartWithAgent, useAgentGone } from './restart-with-agent.tsx'
 
 /** The reason that a move is disabled, or null. */
 function refuse(move: keyof typeof sessionMoves, { status }: Session): string | null {
@@ -25,23 +25,35 @@ function refuse(move: keyof typeof sessionMoves, { status }: Session): string | 
   return from.includes(status) ? null : `The session is ${status}`
 }
 
-/** Where no restart can work. Only a failed session asks, which says so in its notice, too. */
-function useSandboxRefusal({ status }: Session): string | null {
-  const { data } = useQuery({ ...sandboxReadiness, enabled: status === 'failed' })
-  return data?.driver === 'none' ? data.problem : null
+const notRunning = ({ status }: Session) => (status === 'running' ? null : `The session is ${status}`)
+
+/** Where no restart can work. Only a failed session asks for sandboxes, which says so in its notice, too. */
+function useStartRefusal(session: Session): string | null {
+  const { data } = useQuery({ ...sandboxReadiness, enabled: session.status === 'failed' })
+  const agentGone = useAgentGone(session)
+  return data?.driver === 'none' ? data.problem : agentGone
 }
+
+/** A refused start may be the first to say that the agent is gone. */
+const startKeys = ({ project_id: id }: Session) => [
+  ['project', id, 'sessions'],
+  ['project', id, 'agents'],
+]
 
 /** In the bar. What fails shows where this is rendered. */
 export function SessionActions({ session }: { session: Session }) {
   const { slug, account_id: accountId } = useProject()
   const roleRefusal = useWriteRefusal(accountId)
-  const sandboxRefusal = useSandboxRefusal(session)
+  const startRefusal = useStartRefusal(session)
   const navigate = useNavigate()
   const path = pathOf(session)
   const refetch = [['project', session.project_id, 'sessions']]
   const request = (may: MayDiscard) => ({ path, query: may?.discard === true ? { discard: 'true' as const } : {} })
   const stop = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/stop', { request, refetch })
-  const restart = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/restart', { request, refetch })
+  const restart = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/restart', {
+    request,
+    refetch: startKeys(session),
+  })
   const refresh = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/refresh', { path, refetch })
   const remove = useSend('DELETE', '/v1/projects/{projectId}/sessions/{sessionId}', {
     request,
@@ -64,7 +76,6 @@ export function SessionActions({ session }: { session: Session }) {
   const ends = [['Stop', stop] as const, ['Restart', restart] as const, ['Delete', remove] as const]
   const unsaved = ends.find(([, { error }]) => isUnsaved(error))
   const error = [stop, refresh, restart, remove, branchOff].find(({ isError }) => isError)?.error
-  const notRunning = session.status === 'running' ? null : `The session is ${session.status}`
   const isLive = session.status === 'running' || session.status === 'provisioning'
   return (
     <>
@@ -74,7 +85,7 @@ export function SessionActions({ session }: { session: Session }) {
           <>
             <Button
               kind="quiet"
-              disabledReason={roleRefusal ?? notRunning}
+              disabledReason={roleRefusal ?? notRunning(session)}
               onClick={() =>
                 void navigate({ to: paths.terminal, params: { project: slug, sessionId: path.sessionId } })
               }
@@ -91,7 +102,7 @@ export function SessionActions({ session }: { session: Session }) {
             </Button>
           </>
         ) : (
-          <Button disabledReason={roleRefusal ?? sandboxRefusal ?? refuse('restart', session)} action={restart}>
+          <Button disabledReason={roleRefusal ?? startRefusal ?? refuse('restart', session)} action={restart}>
             Restart session
           </Button>
         )}
@@ -104,14 +115,18 @@ export function SessionActions({ session }: { session: Session }) {
           isReadOnly={roleRefusal !== null}
         />
       </BarActions>
-      {isWithoutAgent(restart.error) ? (
-        <RestartWithAgent session={session} onRestarted={restart.reset} />
-      ) : (
-        error != null && unsaved === undefined && <Failure error={error} />
-      )}
+      {isWithoutAgent(restart.error)
+        ? isLive && <NotRestarted session={session} reset={restart.reset} />
+        : error != null && unsaved === undefined && <Failure error={error} />}
       {unsaved !== undefined && <UnsavedWork verb={unsaved[0]} end={unsaved[1]} />}
     </>
   )
+}
+
+/** The prompt box says it for a session that is not live. */
+function NotRestarted({ session, reset }: { session: Session; reset: () => void }) {
+  const reason = goneReason(session, useProject())
+  return <RestartWithAgent session={session} reason={reason} onRestarted={reset} />
 }
 
 type MayDiscard = { discard: boolean } | void

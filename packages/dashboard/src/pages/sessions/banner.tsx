@@ -6,13 +6,22 @@ import { useIsInstanceOwner } from '../../components/no-model.tsx'
 import { Button } from '../../ui/form.tsx'
 import { Notice } from '../../ui/layout.tsx'
 import { Command, Time, withCode } from '../../ui/text.tsx'
-import { pathOf, sandboxReadiness, type Session, type UnfinishedWork, unfinishedWork } from './queries.ts'
+import { type Message, pathOf, sandboxReadiness, type Session, type UnfinishedWork, unfinishedWork } from './queries.ts'
 
-export function Banner({ session, busy }: { session: Session; busy: boolean }) {
+export function Banner({
+  session,
+  busy,
+  last,
+}: {
+  session: Session
+  busy: boolean
+  /** The last message of the conversation, which says why its turn failed. */
+  last: Message | undefined
+}) {
   const { data: saved } = useQuery(unfinishedWork(session))
   const { status, error, last_turn_error: turnError, refresh } = session
   const isStarting = status === 'provisioning'
-  const unfinished = isStillApplied(session, saved) ? null : unfinishedOf(session, saved)
+  const unfinished = unfinishedOf(session, saved)
   const recover = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/wip/recover', {
     path: pathOf(session),
     refetch: [['project', session.project_id, 'sessions']],
@@ -24,10 +33,9 @@ export function Banner({ session, busy }: { session: Session; busy: boolean }) {
   const lost = newestLost(saved)
   if (lost !== null && !isStarting) return <LostWork work={lost} />
   if (error !== null) return <Ended error={error} />
-  // The conversation has the reason of a failed turn, too.
   const isPending = refresh !== null && (refresh.status !== 'done' || refresh.needs_restart.length > 0)
   if (status === 'running' && isPending) return <Refreshed refresh={refresh} />
-  if (turnError !== null && !busy && !isStarting)
+  if (turnError !== null && last?.error == null && !busy && !isStarting)
     return (
       <Notice title="The last turn failed">
         {withCode(turnError.message)} (<Time at={turnError.at} />)
@@ -70,8 +78,9 @@ type Recovery = ReturnType<typeof useSend>
 type Saved = NonNullable<ReturnType<typeof unfinishedOf>>
 
 /** A running session that was not restarted still has the saved work in its work tree. */
-function unfinishedOf({ status, sandbox }: Session, saved: UnfinishedWork | undefined) {
-  if (saved === undefined || saved.saved_at === null) return null
+export function unfinishedOf(session: Session, saved: UnfinishedWork | undefined) {
+  const { status, sandbox } = session
+  if (saved === undefined || saved.saved_at === null || isStillApplied(session, saved)) return null
   return status === 'running' && saved.generation === sandbox?.generation
     ? null
     : { ...saved, saved_at: saved.saved_at }
@@ -80,9 +89,9 @@ function unfinishedOf({ status, sandbox }: Session, saved: UnfinishedWork | unde
 /** The work of the session that this one continues, or that of a lost server, is put into the work tree by the server, and counts as saved here a moment later. */
 const applyMs = 60_000
 
-function isStillApplied({ status, sandbox, created_at: at }: Session, saved: UnfinishedWork | undefined): boolean {
-  if (status === 'running' && saved?.returns === true) return true
-  return saved?.generation === 0 && sandbox?.generation === 1 && Date.now() - Date.parse(at) < applyMs
+function isStillApplied({ status, sandbox, created_at: at }: Session, saved: UnfinishedWork): boolean {
+  if (status === 'running' && saved.returns === true) return true
+  return saved.generation === 0 && sandbox?.generation === 1 && Date.now() - Date.parse(at) < applyMs
 }
 
 type Lost = NonNullable<UnfinishedWork['lost']>[number]

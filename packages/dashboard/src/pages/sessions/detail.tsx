@@ -1,6 +1,6 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { useMemo } from 'react'
-import { SessionStatus } from '../../components/status.tsx'
+import { SessionStatus } from '../../components/session-status.tsx'
 import { BarHeading } from '../../ui/frame.tsx'
 import { TwoPane } from '../../ui/layout.tsx'
 import { useTitle } from '../../ui/title.ts'
@@ -44,12 +44,7 @@ function LiveSession({ initial }: { initial: Session }) {
       <BarHeading>
         <div className="flex min-w-0 items-center gap-2">
           <h1 className="min-w-0 truncate font-semibold">{now.name}</h1>
-          <SessionStatus
-            status={now.status}
-            isBusy={isLoaded ? busy : now.is_busy}
-            waitingFor={now.waiting_for}
-            isAsleep={now.asleep_since != null}
-          />
+          <SessionStatus session={now} isBusy={isLoaded ? busy : now.is_busy} />
         </div>
       </BarHeading>
       <TwoPane
@@ -71,7 +66,7 @@ function LiveSession({ initial }: { initial: Session }) {
               onEdit={draft.takeBack}
             />
             {/* Where the page opens, and where the next prompt is written. */}
-            {!isReconnecting && <Banner session={now} busy={busy} />}
+            {!isReconnecting && <Banner session={now} busy={busy} last={conversation.messages.at(-1)} />}
             <SessionActions session={now} />
             <Questions session={now} questions={stream.questions} />
             <Approvals sessionId={now.session_id} />

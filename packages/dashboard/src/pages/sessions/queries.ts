@@ -144,6 +144,8 @@ export const changes = (session: Session, busy: boolean) =>
 export const changesWithPatch = (session: Session) =>
   read([...keyOf(session), 'patch'], `${one}/changes`, { path: pathOf(session), query: { include: 'patch' } })
 
+export type Usage = Reply<`${typeof one}/usage`>
+
 export const usage = (session: Session, busy: boolean) =>
   read(
     [...keyOf(session), 'usage', busy],

@@ -113,8 +113,8 @@ async function openQuestion(trx: DbOrTransaction, approval: ApprovalRow): Promis
       detail: JSON.stringify(approval.arguments, null, 2),
       note: '',
       options: [
-        { value: 'approve', label: 'Approve' },
-        { value: 'approve_always', label: 'Always approve this tool' },
+        { value: 'approve', label: 'Allow once' },
+        { value: 'approve_always', label: 'Always allow this tool' },
         { value: 'deny', label: 'Deny' },
         { value: 'deny_always', label: 'Always block this tool' },
       ],

@@ -33,7 +33,7 @@ export function AgentAndModel({
   const unlisted = [session.model, model].filter((id) => id !== null && id !== defaultModel)
   const rest = [...new Set(unlisted)].filter((id) => !offered.some((each) => each.id === id))
   return (
-    <span className="flex min-w-0 items-center gap-1 @max-2xl:flex-1 @max-2xl:basis-0 @2xl:flex-wrap">
+    <span className="flex min-w-0 items-center gap-1 @max-2xl:flex-1 @max-2xl:basis-0 @max-sm:basis-full @2xl:flex-wrap">
       <Picker
         label="Model"
         value={model}

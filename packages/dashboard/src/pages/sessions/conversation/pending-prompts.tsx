@@ -166,9 +166,7 @@ function useNames({ account_id: accountId }: Session) {
 function reasonOf({ status, asleep_since: asleepSince }: Session, at: number): string {
   if (at > 0) return 'Queued'
   if (status === 'provisioning') return 'Queued until the session runs'
-  return asleepSince == null
-    ? 'Queued until the agent finishes. Stopping the turn cancels it'
-    : 'Queued until the agent is awake'
+  return asleepSince == null ? 'Queued until the agent finishes' : 'Queued until the agent is awake'
 }
 
 function PromptItem({

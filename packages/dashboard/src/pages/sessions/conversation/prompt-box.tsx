@@ -1,45 +1,35 @@
+import { Link } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useState } from 'react'
 import { isUnanswered } from '../../../api.ts'
 import { useUnavailable } from '../../../cache/use-unavailable.ts'
+import { linkClass } from '../../../components/links.tsx'
 import { ModelRefusal, useModelRefusal } from '../../../components/no-model.tsx'
 import { Failure, useSend } from '../../../components/requests.tsx'
 import { useWriteRefusal } from '../../../components/role.ts'
+import { useProject } from '../../../components/shell/project-shell.tsx'
+import { paths } from '../../../paths.ts'
 import { Kbd } from '../../../ui/kbd.tsx'
 import { pathOf, promptsKey, type Session } from '../queries.ts'
 import { Button, Form } from '../../../ui/form.tsx'
 import { AttachButton, ChosenList, readFiles } from './attach-files.tsx'
-import { RestartWithAgent } from '../restart-with-agent.tsx'
+import { scrollToPanel, withPanel } from '../panel/place.ts'
+import { RestartWithAgent, useAgentGone } from '../restart-with-agent.tsx'
 import { AgentAndModel } from './agent-and-model.tsx'
 import type { Draft, Outgoing } from './use-draft.ts'
 
 export function PromptBox({ session, busy, draft }: { session: Session; busy: boolean; draft: Draft }) {
   const { text, setText, chosen, choice, setChoice } = draft
-  const path = pathOf(session)
-  const [failure, setFailure] = useState<Error | null>(null)
-  const send = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/prompt', {
-    request: async ({ text, choice, files }: Outgoing) => ({
-      ...{ path, body: { text, ...choice, ...(await readFiles(files)) } },
-    }),
-    once: true,
-    // In the order in which they were written.
-    scope: { id: `prompts of ${session.session_id}` },
-    // A failed prompt appears in the conversation. Its text comes back, so that the user can send it again.
-    onSuccess: ({ status, prompt_id: promptId }, sent) =>
-      status === 'failed' ? draft.putBack(sent) : draft.arrived(sent, promptId),
-    onError: (error, sent) => {
-      setFailure(error)
-      draft.putBack(sent)
-    },
-    refetch: [promptsKey(session)],
-  })
-  const abort = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/abort', { path })
+  const { send, failure, setFailure } = useSendPrompt(session, draft)
+  const abort = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/abort', { path: pathOf(session) })
   useOnceBack(() => {
     if (isUnanswered(failure)) setFailure(null)
     if (isUnanswered(abort.error)) abort.reset()
   })
   const roleRefusal = useWriteRefusal(session.account_id)
   const modelRefusal = useModelRefusal(choice.model === undefined ? session.model : choice.model)
-  const refusal = roleRefusal ?? modelRefusal ?? chosen.refusal ?? (text.trim() === '' ? 'Enter a prompt' : null)
+  const agentGone = useAgentGone(session, choice.agent)
+  const refusal =
+    roleRefusal ?? modelRefusal ?? agentGone ?? chosen.refusal ?? (text.trim() === '' ? 'Enter a prompt' : null)
   const submit = () => {
     if (refusal !== null) return
     setFailure(null)
@@ -49,8 +39,15 @@ export function PromptBox({ session, busy, draft }: { session: Session; busy: bo
   const note = modelRefusal !== null ? <ModelRefusal /> : effect === '' || busy ? '' : `A prompt ${effect}.`
   return (
     <div className="sticky bottom-0 z-10 flex flex-col gap-2 border-t border-line bg-ground px-4 py-3 md:px-6">
-      {send.data?.error?.code === 'agent_not_found' && <RestartWithAgent session={session} onRestarted={send.reset} />}
+      {agentGone !== null && roleRefusal === null && (
+        <RestartWithAgent
+          session={session}
+          reason={send.data?.error?.code === 'agent_not_found' ? null : agentGone}
+          onRestarted={send.reset}
+        />
+      )}
       {(failure ?? abort.error) !== null && <Failure error={failure ?? abort.error} />}
+      <PanelLink session={session} />
       <Form
         {...chosen.target}
         className={`@container flex flex-col rounded-lg border border-line-strong bg-panel focus-within:outline-2 focus-within:outline-accent ${chosen.isDraggedOver ? 'outline-2 outline-accent' : ''}`}
@@ -87,12 +84,53 @@ export function PromptBox({ session, busy, draft }: { session: Session; busy: bo
             <Kbd>{isApple ? '⌘' : 'Ctrl'}</Kbd>
             <Kbd>↵</Kbd>
           </span>
-          <Button type="submit" kind="primary" disabledReason={refusal}>
+          <Button type="submit" kind="primary" className="@max-sm:ml-auto" disabledReason={refusal}>
             Send
           </Button>
         </div>
       </Form>
     </div>
+  )
+}
+
+function useSendPrompt(session: Session, draft: Draft) {
+  const path = pathOf(session)
+  const [failure, setFailure] = useState<Error | null>(null)
+  const send = useSend('POST', '/v1/projects/{projectId}/sessions/{sessionId}/prompt', {
+    request: async ({ text, choice, files }: Outgoing) => ({
+      ...{ path, body: { text, ...choice, ...(await readFiles(files)) } },
+    }),
+    once: true,
+    // In the order in which they were written.
+    scope: { id: `prompts of ${session.session_id}` },
+    // A failed prompt appears in the conversation. Its text comes back, so that the user can send it again.
+    onSuccess: ({ status, prompt_id: promptId }, sent) =>
+      status === 'failed' ? draft.putBack(sent) : draft.arrived(sent, promptId),
+    onError: (error, sent) => {
+      setFailure(error)
+      draft.putBack(sent)
+    },
+    // A refusal may be the first to say that the agent is gone.
+    refetch: [promptsKey(session), ['project', session.project_id, 'agents']],
+  })
+  return { send, failure, setFailure }
+}
+
+/** On a narrow screen the panel is below the conversation, and the prompt box covers its beginning. */
+function PanelLink({ session: { session_id: sessionId } }: { session: Session }) {
+  const { slug } = useProject()
+  return (
+    <Link
+      to={paths.session}
+      params={{ project: slug, sessionId }}
+      search={(before) => withPanel(before, 'overview')}
+      replace
+      resetScroll={false}
+      onClick={scrollToPanel}
+      className={`${linkClass} self-start text-sm lg:hidden`}
+    >
+      Show changes and details
+    </Link>
   )
 }
 

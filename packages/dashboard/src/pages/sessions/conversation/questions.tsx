@@ -2,13 +2,13 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import type { Question } from '@svc/contract/routes/questions'
 import { withoutNote } from '@svc/contract/schemas/question-note'
-import { Failure, useSend } from '../../../components/requests.tsx'
+import { AnswerButtons, permissionTitle, RequestCard } from '../../../components/request-card.tsx'
+import { useSend } from '../../../components/requests.tsx'
 import { useWriteRefusal } from '../../../components/role.ts'
 import { Kbd } from '../../../ui/kbd.tsx'
 import { isCovered, isTyped } from '../../../ui/keys.ts'
 import { pathOf, type Session } from '../queries.ts'
 import { Button, Form, TextArea } from '../../../ui/form.tsx'
-import { Time } from '../../../ui/text.tsx'
 
 /** The agent's questions. Connector calls have their own card. */
 export function Questions({ session, questions }: { session: Session; questions: Question[] }) {
@@ -43,26 +43,15 @@ function QuestionCard({ session, question, hasKey }: { session: Session; questio
     answer.mutate({ answer: first! }),
   )
   return (
-    <div className="flex flex-col gap-3 rounded-lg border border-warn bg-warn-soft px-4 py-3">
-      {answer.error !== null && <Failure error={answer.error} />}
-      <p className="flex flex-wrap items-baseline gap-x-2">
-        <span className="min-w-0 text-lg font-semibold break-words">
-          {kind === 'permission' ? `The agent asks for permission: ${title}` : title}
-        </span>
-        <Time at={question.asked_at} />
-      </p>
-      {about !== '' && (
-        <pre
-          tabIndex={0}
-          aria-label={`Details: ${title}`}
-          className="max-h-60 overflow-auto rounded-md border border-edge bg-sunken p-3 font-mono text-xs break-words whitespace-pre-wrap"
-        >
-          {about}
-        </pre>
-      )}
+    <RequestCard
+      title={kind === 'permission' ? permissionTitle(title) : title}
+      at={question.asked_at}
+      details={{ label: `Details: ${title}`, text: about }}
+      error={answer.error}
+    >
       {note !== '' && <p className="text-sm wrap-anywhere">{note}</p>}
       {options.length > 0 && (
-        <p className="flex flex-wrap gap-2">
+        <AnswerButtons>
           {options.map(({ value, label }, at) => (
             <Button
               key={value}
@@ -75,7 +64,7 @@ function QuestionCard({ session, question, hasKey }: { session: Session; questio
               <Label hasKey={hasKey && at === 0}>{label}</Label>
             </Button>
           ))}
-        </p>
+        </AnswerButtons>
       )}
       {kind === 'question' && (
         <Form className="flex flex-col gap-2" onSubmit={submit}>
@@ -93,7 +82,7 @@ function QuestionCard({ session, question, hasKey }: { session: Session; questio
           </p>
         </Form>
       )}
-    </div>
+    </RequestCard>
   )
 }
 

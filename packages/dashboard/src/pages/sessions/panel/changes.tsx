@@ -10,7 +10,8 @@ import { PanelSection } from '../../../ui/layout.tsx'
 import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 import { Opening } from '../../../ui/opening.tsx'
 import { Stat } from '../../../ui/stat.tsx'
-import { type Changes, changes, type Session } from '../queries.ts'
+import { amountOf, unfinishedOf } from '../banner.tsx'
+import { type Changes, changes, type Session, unfinishedWork } from '../queries.ts'
 
 const DiffDialog = lazy(() => import('./diff-dialog.tsx'), 'default')
 
@@ -32,8 +33,9 @@ export function ChangesSection({ session, busy }: { session: Session; busy: bool
   const hidden = (data?.files_changed ?? 0) - Math.min(files.length, shownMax)
   return (
     <PanelSection title="Changes" aside={data === undefined ? '' : summaryOf(data)}>
+      <NotRestored session={session} />
       {data !== undefined && files.length === 0 && (
-        <p className="text-sm text-dim">No file differs from {session.base_ref}.</p>
+        <p className="text-sm text-dim">No file in the work tree differs from {session.base_ref}.</p>
       )}
       <ul aria-label="Changed files" className="flex flex-col gap-1">
         {files.slice(0, shownMax).map((file) => (
@@ -76,6 +78,18 @@ export function ChangesSection({ session, busy }: { session: Session; busy: bool
         {isOpen && <DiffDialog session={session} onClose={() => setOpen(false)} />}
       </Suspense>
     </PanelSection>
+  )
+}
+
+/** After a restart, while the banner offers to restore the work. */
+function NotRestored({ session }: { session: Session }) {
+  const { data } = useQuery(unfinishedWork(session))
+  const saved = session.status === 'running' ? unfinishedOf(session, data) : null
+  if (saved === null) return null
+  return (
+    <p className="mb-2 text-sm text-warn">
+      Saved work is not in the work tree yet: {amountOf(saved)}. Select “Restore work” to get it back.
+    </p>
   )
 }
 

@@ -15,9 +15,9 @@ import { TabList } from '../../../ui/tabs.tsx'
 import { Time } from '../../../ui/text.tsx'
 import { summariesOfBranch } from '../../change-requests/queries.ts'
 import { count, duration } from '../../usage/amounts.ts'
-import { type Message, type Session, usage } from '../queries.ts'
+import { type Message, type Session, type Usage, usage } from '../queries.ts'
 import { ChangesSection } from './changes.tsx'
-import { panelId } from './place.ts'
+import { panelId, withPanel } from './place.ts'
 import { TimelineSection } from './timeline.tsx'
 
 const PreviewPane = lazy(() => import('../preview/pane.tsx'), 'default')
@@ -42,7 +42,8 @@ export function SessionPanel({
       onValueChange={(next) =>
         void navigate({ search: (before) => withPanel(before, next), replace: true, resetScroll: false })
       }
-      className={isPreview ? 'flex flex-col lg:h-full' : undefined}
+      // On a phone the bar has two rows.
+      className={`max-sm:scroll-mt-8 ${isPreview ? 'flex flex-col lg:h-full' : ''}`}
     >
       <div className="px-4 lg:sticky lg:top-0 lg:z-10 lg:bg-panel">
         <TabList
@@ -68,14 +69,6 @@ export function SessionPanel({
       </Tabs.Panel>
     </Tabs.Root>
   )
-}
-
-/** The port stays for the next time. */
-function withPanel<Search extends { panel?: 'preview' }>(before: Search, next: 'overview' | 'preview') {
-  if (next === 'preview') return { ...before, panel: next }
-  const after = { ...before }
-  delete after.panel
-  return after
 }
 
 function ChangeRequestsSection({ session }: { session: Session }) {
@@ -158,9 +151,7 @@ function UsageSection({ session, busy }: { session: Session; busy: boolean }) {
   return (
     <PanelSection title="Usage">
       <dl className="flex flex-col gap-1">
-        <Fact name={`${count(totals.tokens_in + totals.tokens_out)} tokens`}>
-          {count(totals.tokens_in)} in · {count(totals.tokens_out)} out
-        </Fact>
+        <Tokens of={totals} />
         <Fact name="Model calls">{count(totals.calls)}</Fact>
         <Fact name="Sandbox time">{duration(totals.sandbox_seconds)}</Fact>
         {cap !== undefined && (
@@ -170,6 +161,16 @@ function UsageSection({ session, busy }: { session: Session; busy: boolean }) {
         )}
       </dl>
     </PanelSection>
+  )
+}
+
+/** Some providers count no tokens. */
+function Tokens({ of: { calls, tokens_in: sent, tokens_out: received } }: { of: Usage['totals'] }) {
+  if (calls > 0 && sent + received === 0) return <Fact name="Tokens">not reported</Fact>
+  return (
+    <Fact name={`${count(sent + received)} tokens`}>
+      {count(sent)} in · {count(received)} out
+    </Fact>
   )
 }
 

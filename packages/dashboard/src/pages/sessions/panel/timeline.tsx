@@ -5,22 +5,23 @@ import { PanelSection } from '../../../ui/layout.tsx'
 import { withCode } from '../../../ui/text.tsx'
 import { type Session, timeline } from '../queries.ts'
 
+/** What each step does, so that the name is true while it runs and after it failed. */
 const names: Record<string, string> = {
-  queue: 'Waited for a place',
-  branch: 'Branch created',
-  prepare: 'Sandbox prepared',
-  sandbox: 'Sandbox started',
-  listen: 'Daemon started',
-  clone: 'Repository cloned',
-  configure: 'Configured',
-  setup: 'Setup commands',
-  runtime: 'Agent runtime started',
-  prime: 'Agent prepared',
-  claim: 'Warm sandbox claimed',
-  prompt: 'Prompt delivered',
-  refresh: 'Refreshed',
-  wake: 'Agent woke up',
-  restore: 'Saved work put back',
+  queue: 'Wait for a place',
+  branch: 'Create branch',
+  prepare: 'Prepare sandbox',
+  sandbox: 'Start sandbox',
+  listen: 'Start daemon',
+  clone: 'Clone repository',
+  configure: 'Configure',
+  setup: 'Run setup commands',
+  runtime: 'Start agent runtime',
+  prime: 'Prepare agent',
+  claim: 'Claim warm sandbox',
+  prompt: 'Deliver prompt',
+  refresh: 'Refresh',
+  wake: 'Wake agent',
+  restore: 'Restore saved work',
 }
 
 /** Steps that run beside each other are not summed up: from the first to the end of the last. */
@@ -60,6 +61,7 @@ export function TimelineSection({ session }: { session: Session }) {
                 )}
               </th>
               <td className="py-0.5 text-right text-sm whitespace-nowrap text-faint tabular-nums">
+                {phase.error !== null && <span className="text-bad">failed · </span>}
                 {phase.ms === null ? '…' : durationText(phase.ms)}
               </td>
             </tr>

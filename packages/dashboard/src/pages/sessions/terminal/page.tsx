@@ -3,7 +3,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
 import { queries } from '../../../cache/query-client.ts'
 import { useProject } from '../../../components/shell/project-shell.tsx'
-import { SessionStatus } from '../../../components/status.tsx'
+import { SessionStatus } from '../../../components/session-status.tsx'
 import { ReadSession } from '../read-session.tsx'
 import type { Session } from '../queries.ts'
 import { Button } from '../../../ui/form.tsx'
@@ -41,12 +41,7 @@ function SessionTerminal({ session }: { session: Session }) {
             {session.name}
           </SessionLink>
         </h1>
-        <SessionStatus
-          status={status}
-          isBusy={session.is_busy}
-          waitingFor={session.waiting_for}
-          isAsleep={session.asleep_since != null}
-        />
+        <SessionStatus session={session} />
       </header>
       {ended !== null && (
         <Loss
