@@ -2,6 +2,7 @@
  * The scripted model uses no AI. It speaks the OpenAI-compatible format, so that the tour and tests run the whole path
  * from prompt to change request without a key. It is stateless: the conversation determines the next step.
  */
+import { count } from '@svc/contract/count'
 import { scriptedModelName } from '@svc/contract'
 import { completion, type ToolCall } from './chat-format.ts'
 
@@ -93,7 +94,7 @@ function scriptIn(prompt: string): Step[] | null {
   return commands.map((command, index) => ({
     say:
       index === 0
-        ? `I am a scripted demonstration, not an AI, and run the ${commands.length} commands of your script.`
+        ? `I am a scripted demonstration, not an AI, and run the ${count(commands.length, 'command')} of your script.`
         : '',
     command,
     ...toolIn(command),
