@@ -52,7 +52,7 @@ beforeAll(async () => {
   const { page } = story
   await page.goto(`${server.url}/projects/${project.slug}/sessions/${sessionId}`)
   await page.getByText('All 6 commands of the script ran.').waitFor(slow)
-  await page.getByText('waiting', { exact: true }).waitFor(slow)
+  await page.getByText('ready for review', { exact: true }).waitFor(slow)
   const chat = await server.svc([
     ...['sessions', 'chat', sessionId, ...inProject(), '--prompt'],
     asked(

@@ -21,7 +21,7 @@ test.skipIf(!browserPath)(
       await page.getByText('This is the tour').waitFor()
       await page.getByRole('article', { name: 'Prompt' }).waitFor(slow)
       await page.getByRole('link', { name: '#1 Add a greeting' }).first().waitFor(slow)
-      await page.getByText('waiting', { exact: true }).waitFor(slow)
+      await page.getByText('ready for review', { exact: true }).waitFor(slow)
       await expectItLooksRight(story, 'tour-session')
       await page.setViewportSize(wide)
 

@@ -5,7 +5,7 @@ import { Avatar } from '../ui/avatar.tsx'
 import { Row } from '../ui/layout.tsx'
 import { Time, withCode } from '../ui/text.tsx'
 import { ChangeRequestLink, SessionLink } from './links.tsx'
-import { proposalOf, SessionStatus } from './session-status.tsx'
+import { SessionStatus } from './session-status.tsx'
 
 /** The state first, then the name with one line of why, then what came of it and who did it. */
 export function SessionRow({
@@ -20,13 +20,15 @@ export function SessionRow({
   open: readonly ChangeRequest[]
   children?: ReactNode
 }) {
-  const proposed = proposalOf(session, open)
+  const proposed = open.find(
+    ({ origin_session_id, head_ref }) => origin_session_id === session.session_id || head_ref === session.branch_name,
+  )
   const why = whyOf(session)
   const task = taskOf(session)
   return (
     <Row>
       <span className="w-32 flex-none max-sm:w-full">
-        <SessionStatus session={session} />
+        <SessionStatus session={session} isProposed={proposed !== undefined} />
       </span>
       <span className="min-w-0 flex-1 basis-40">
         <span className="flex min-w-0 items-baseline gap-x-2 max-sm:flex-col">

@@ -1,33 +1,31 @@
 import { useQuery } from '@tanstack/react-query'
-import { type ChangeRequest, changeRequests } from '../pages/change-requests/queries.ts'
+import { summariesOfBranch } from '../pages/change-requests/queries.ts'
 import type { Session } from '../pages/sessions/queries.ts'
 import { Badge, type Tone } from '../ui/text.tsx'
-
-/** The change request that proposes the work of the session, of the open ones. */
-export function proposalOf({ session_id: id, branch_name: branch }: Session, open: readonly ChangeRequest[]) {
-  return open.find(({ origin_session_id, head_ref }) => origin_session_id === id || head_ref === branch)
-}
 
 const tones: Record<string, Tone> = {
   ...{ running: 'good', 'waiting for you': 'warn', 'ready for review': 'merged' },
   ...{ provisioning: 'accent', failed: 'bad' },
 }
 
-/** The status of a session as the user's next step: wait, reply, review its change request, or see why it failed. */
-export function SessionStatus({
-  session,
-  isBusy = session.is_busy,
-}: {
+/** On a page of the session. */
+export function SessionStatusNow({ session, isBusy }: Pick<Status, 'session' | 'isBusy'>) {
+  const { data } = useQuery(summariesOfBranch(session.project_id, session.branch_name))
+  const isProposed = data?.change_requests.some(({ status }) => status === 'open') ?? false
+  return <SessionStatus session={session} isProposed={isProposed} isBusy={isBusy} />
+}
+
+interface Status {
   session: Session
-  /** For a page that knows it earlier than the session does. Undefined while it loads. */
+  /** For a page that knows it earlier than the session does. */
   isBusy?: boolean | undefined
-}) {
-  // Every page takes the list's own answer, so that a session has one state.
-  const { data: open = [] } = useQuery(changeRequests(session.project_id, 'open'))
-  const word =
-    session.waiting_for === 'person'
-      ? 'waiting for you'
-      : wordOf(session, { isBusy, isProposed: proposalOf(session, open) !== undefined })
+  /** An open change request proposes its work. */
+  isProposed: boolean
+}
+
+/** The status of a session as the user's next step: wait, reply, review its change request, or see why it failed. */
+export function SessionStatus({ session, isBusy = session.is_busy, isProposed }: Status) {
+  const word = session.waiting_for === 'person' ? 'waiting for you' : wordOf(session, { isBusy, isProposed })
   return <Badge tone={tones[word] ?? 'neutral'}>{word}</Badge>
 }
 

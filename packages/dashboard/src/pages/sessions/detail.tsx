@@ -1,6 +1,6 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { useMemo } from 'react'
-import { SessionStatus } from '../../components/session-status.tsx'
+import { SessionStatusNow } from '../../components/session-status.tsx'
 import { BarHeading } from '../../ui/frame.tsx'
 import { TwoPane } from '../../ui/layout.tsx'
 import { useTitle } from '../../ui/title.ts'
@@ -44,7 +44,7 @@ function LiveSession({ initial }: { initial: Session }) {
       <BarHeading>
         <div className="flex min-w-0 items-center gap-2">
           <h1 className="min-w-0 truncate font-semibold">{now.name}</h1>
-          <SessionStatus session={now} isBusy={isLoaded ? busy : now.is_busy} />
+          <SessionStatusNow session={now} isBusy={isLoaded ? busy : now.is_busy} />
         </div>
       </BarHeading>
       <TwoPane

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { SessionLink } from '../../../components/links.tsx'
 import { Failure } from '../../../components/requests.tsx'
 import { useProject } from '../../../components/shell/project-shell.tsx'
-import { SessionStatus } from '../../../components/session-status.tsx'
+import { SessionStatusNow } from '../../../components/session-status.tsx'
 import { Button } from '../../../ui/form.tsx'
 import { Card, Empty, Skeleton } from '../../../ui/layout.tsx'
 import { useTitle } from '../../../ui/title.ts'
@@ -40,7 +40,7 @@ function Files({ session }: { session: Session }) {
             {session.name}
           </SessionLink>
         </h1>
-        <SessionStatus session={session} />
+        <SessionStatusNow session={session} />
         <span className="flex-1" />
         <Button busy={reload.isBusy} title="Read the files again (r)" onClick={reload.now}>
           <RotateCw aria-hidden className="size-3.5" />

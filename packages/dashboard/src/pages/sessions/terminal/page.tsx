@@ -3,7 +3,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
 import { queries } from '../../../cache/query-client.ts'
 import { useProject } from '../../../components/shell/project-shell.tsx'
-import { SessionStatus } from '../../../components/session-status.tsx'
+import { SessionStatusNow } from '../../../components/session-status.tsx'
 import { ReadSession } from '../read-session.tsx'
 import type { Session } from '../queries.ts'
 import { Button } from '../../../ui/form.tsx'
@@ -41,7 +41,7 @@ function SessionTerminal({ session }: { session: Session }) {
             {session.name}
           </SessionLink>
         </h1>
-        <SessionStatus session={session} />
+        <SessionStatusNow session={session} />
       </header>
       {ended !== null && (
         <Loss
