@@ -156,6 +156,7 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
     passUpgrade(request, socket, head, {
       ...reach(peer, request),
       signal: watching.signal,
+      mayRepeat: false,
       began() {},
       failed() {
         outcome = 'unreachable'
@@ -190,7 +191,8 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
         return false
       }
       if (to.kind === 'absent') return refuse(request, concerned, () => sent(response, absent(request, to)))
-      const failure = await passTraced(request, response, to)
+      const mayRepeat = located.kind === 'project' || located.kind === 'slug'
+      const failure = await passTraced(request, response, { peer: to.peer, mayRepeat })
       if (failure === null) return true
       if (to.projectId !== null) homes.forget(to.projectId)
       if (failure.kind === 'clock') {
@@ -225,19 +227,20 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
   }
 
   /** The span ends when the answer begins, as that of a request that this server answers. */
-  function passTraced(request: ListenedRequest, response: ServerResponse, { peer }: PeerDestination) {
+  function passTraced(request: ListenedRequest, response: ServerResponse, to: { peer: Peer; mayRepeat: boolean }) {
+    const { peer } = to
     const method = methodOf(request.method ?? 'GET')
     const ids = idsOf(routedPath(request.url))
     const attributes = { ...ids, 'http.request.method': method, 'svc.peer': peer.server_name }
     return deps.tracing.span(`${method} forwarded`, { kind: 'server', parent: 'none', attributes }, (span) =>
-      passWatched(request, response, { peer, span }),
+      passWatched(request, response, { ...to, span }),
     )
   }
 
   async function passWatched(
     request: ListenedRequest,
     response: ServerResponse,
-    { peer, span }: { peer: Peer; span: Span },
+    { peer, mayRepeat, span }: { peer: Peer; mayRepeat: boolean; span: Span },
   ) {
     const watching = watch(peer)
     const sentAt = performance.now()
@@ -249,7 +252,7 @@ export function makeForwarder(deps: Deps, peerTls: PeerTls): Forwarder {
       deps.metrics.forwardedAnswer(peer.server_name, (performance.now() - sentAt) / 1000)
     }
     try {
-      const to = { ...reach(peer, request), signal: watching.signal, began }
+      const to = { ...reach(peer, request), signal: watching.signal, began, mayRepeat }
       const failure = await passRequest(request, response, to)
       if (isAnswered) return failure
       const outcome = failure?.kind ?? 'left'

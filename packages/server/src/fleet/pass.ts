@@ -30,6 +30,8 @@ interface Passed {
   signal: AbortSignal
   /** Called when that server has begun an answer, which is the client's. */
   began: (status: number) => void
+  /** A read changes nothing. That is not known of the programs of a project. */
+  mayRepeat: boolean
 }
 
 /** Resolves when the answer is complete. */
@@ -59,7 +61,7 @@ const wholeBytesMax = 256 * 1024
 
 /**
  * Over a pooled connection, which costs a third of a new one. `not sent`: there was no answer, as when the connection
- * closed at that moment; a read may be sent again.
+ * closed at that moment, or an answer was cut that may be asked for again.
  */
 async function passRead(
   request: IncomingMessage,
@@ -85,15 +87,19 @@ async function passRead(
   const refused = refusalOf(answer.headers.get(movedHeader), answer.headers.get(clockHeader))
   if (refused !== null) return refused
   const small = await smallBody(answer, method)
-  if (small === null) return response.destroyed ? null : 'not sent'
+  if (small === null && passed.mayRepeat) return response.destroyed ? null : 'not sent'
   began(answer.status)
   response.writeHead(answer.status, answer.statusText, asObject(passedHeaders([...answer.headers].flat(), whole)))
-  if (small !== 'long') {
+  if (small !== null && small !== 'long') {
     response.end(small)
     return null
   }
   // The headers of an event stream must not wait for its first event.
   response.flushHeaders()
+  if (small === null) {
+    response.destroy()
+    return null
+  }
   // Either side left before the end. A cut connection says so; a complete answer would hide it.
   await pipeline(Readable.fromWeb(answer.body as never), response).catch(() => response.destroy())
   return null
