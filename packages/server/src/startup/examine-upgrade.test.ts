@@ -72,7 +72,9 @@ test('every problem is reported at once: the disk, the database and the runtime'
   })
   expect(found.migrations).toBeNull()
   expect(found.problems.map(({ name, says }) => `${name}: ${says}`)).toEqual([
-    expect.stringContaining('database: The database at DATABASE_URL cannot be used'),
+    expect.stringMatching(
+      /^database: The database at DATABASE_URL \(svc@127\.0\.0\.1:9\/none\) cannot be used: .+\. Start PostgreSQL there, or correct DATABASE_URL\.$/,
+    ),
     expect.stringContaining('disk: The disk that holds'),
     expect.stringMatching(/sandboxes: (The agent runtime is missing|Sandboxes could not start: No container engine)/),
   ])

@@ -135,8 +135,8 @@ test('a certificate of PostgreSQL that is not trusted, or is for another host, i
 })
 
 test('a PostgreSQL without TLS, and a missing file of its authority, are one line', async () => {
-  expect(await lineOf('N', 'sslmode=verify-full')).toBe(
-    'The database at DATABASE_URL cannot be used: The server does not support SSL connections',
+  expect(await lineOf('N', 'sslmode=verify-full')).toMatch(
+    /^The database at DATABASE_URL \(svc@localhost:\d+\/svc\) cannot be used: The server does not support SSL connections\. Turn on TLS there, or remove sslmode from DATABASE_URL\.$/,
   )
   expect(await lineOf('S', `sslmode=verify-full&sslrootcert=${dir}/none`)).toBe(
     `The file ${dir}/none, which DATABASE_URL names, does not exist.`,

@@ -42,7 +42,7 @@ export function startupLine(
     return `${where} cannot be written: ${(error as Error).message}. ${(config && foreignFileHint(config.dataDir, error)) ?? 'Set SVC_DATA_DIR to a folder of your own.'}`
   if (code === mayNotChange && config?.databaseUrl != null) return mayNotChangeText(error as Error, config.databaseUrl)
   if ((code !== undefined && databaseCodes.has(code)) || withoutTls(error))
-    return `The database at DATABASE_URL cannot be used: ${(error as Error).message}`
+    return cannotUseText(error as Error, code, config?.databaseUrl ?? null)
   // Only the connection to the database has a certificate at a start.
   if (code !== undefined && isCertificateCode(code))
     return `The certificate of the database at DATABASE_URL is not accepted: ${(error as Error).message.trim()}. Name the file of its authority at the end of DATABASE_URL, and the host as the certificate does: ?sslmode=verify-full&sslrootcert=/etc/svc/ca.crt`
@@ -58,7 +58,23 @@ export function startupLine(
   return null
 }
 
-const databaseCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', '28000', '28P01', '3D000'])
+const refusedRole = 'Correct the role or its password in DATABASE_URL.'
+/** What to do next. */
+const databaseCodes = new Map([
+  ['ECONNREFUSED', 'Start PostgreSQL there, or correct DATABASE_URL.'],
+  ['ENOTFOUND', 'Correct the host in DATABASE_URL.'],
+  ['28000', refusedRole],
+  ['28P01', refusedRole],
+  ['3D000', 'Create it there, or correct DATABASE_URL.'],
+])
+const noTls = 'Turn on TLS there, or remove sslmode from DATABASE_URL.'
+
+function cannotUseText({ message }: Error, code: string | undefined, databaseUrl: string | null): string {
+  const next = databaseCodes.get(code ?? '') ?? noTls
+  if (databaseUrl === null) return `The database at DATABASE_URL cannot be used: ${message}. ${next}`
+  const { user, host, port, database } = new pg.Client({ connectionString: databaseUrl })
+  return `The database at DATABASE_URL (${user}@${host}:${port}/${database}) cannot be used: ${message}. ${next}`
+}
 
 const mayNotChange = '42501'
 
