@@ -65,7 +65,7 @@ test.skipIf(!browserPath)(
     await page.goto(`${server.url}/account/audit`)
     const log = page.getByRole('region', { name: 'Audit log' })
     await log.getByText(`Agent in ${name}`).waitFor(slow)
-    await log.getByRole('row').filter({ hasText: 'token.revoke' }).getByText('build server').waitFor(slow)
+    await log.getByRole('row').filter({ hasText: 'Token: revoke' }).getByText('build server').waitFor(slow)
     for (const width of [390, 1024, 1280, 1440]) {
       await page.setViewportSize({ width, height: 900 })
       await expectItFits(page)

@@ -60,7 +60,7 @@ export function AuditTable({ events, ...lists }: { events: readonly AuditEvent[]
               <td className="px-4 py-1.5 wrap-anywhere max-xl:p-0">
                 <Who event={event} {...known} />
               </td>
-              <td className="px-4 py-1.5 font-mono wrap-anywhere max-xl:p-0">
+              <td className="px-4 py-1.5 wrap-anywhere max-xl:p-0">
                 <Action name={event.action} />
               </td>
               <td className="px-4 py-1.5 wrap-anywhere max-xl:min-w-0 max-xl:basis-full max-xl:p-0">
@@ -80,15 +80,10 @@ export function AuditTable({ events, ...lists }: { events: readonly AuditEvent[]
   )
 }
 
-/** A long one breaks after its noun. */
+/** `change_request.cancel_prompt` reads as “Change request: cancel prompt”. The API and its filter know the code. */
 function Action({ name }: { name: string }) {
-  const [noun, ...verb] = name.split('.')
-  return (
-    <>
-      {noun}.<wbr />
-      {verb.join('.')}
-    </>
-  )
+  const [noun = '', ...verb] = name.split('.').map((word) => word.replaceAll('_', ' '))
+  return <span title={name}>{`${noun.charAt(0).toUpperCase()}${noun.slice(1)}: ${verb.join(' ')}`}</span>
 }
 
 /** A user, or who acted for them: an agent in its session, or the service. */
