@@ -25,8 +25,9 @@ export const servers = command({
       // Projects of a server that runs alone name no home.
       { title: 'PROJECTS', of: ({ projects, peer_url }) => (peer_url === null ? dim('all') : String(projects)) },
       { title: 'COPIES', of: ({ copies }) => String(copies ?? '') },
-      { title: 'PEER URL', of: ({ peer_url }) => peer_url ?? dim('runs alone'), shrink: true },
       { title: 'LAST SEEN', of: ({ last_seen }) => lastSeen(ctx, last_seen) },
+      // Whole on a narrow terminal too, where it wraps: it is what to copy.
+      { title: 'PEER URL', of: ({ peer_url }) => peer_url ?? dim('runs alone') },
     ])
     warnNotRunning(
       ctx,
