@@ -25,7 +25,7 @@ test.skipIf(!browserPath)(
       await expectItLooksRight(story, 'tour-session')
       await page.setViewportSize(wide)
 
-      await page.getByRole('link', { name: '#1 Add a greeting' }).first().press('Enter')
+      await page.getByRole('link', { name: 'Review #1' }).press('Enter')
       await page.getByText('Merges cleanly').waitFor(slow)
       await expectItLooksRight(story, 'tour-change-request')
       await page.setViewportSize(wide)

@@ -1,11 +1,13 @@
 import { tourProjectName } from '@svc/contract/schemas/tour'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
+import { changeRequests } from '../../pages/change-requests/queries.ts'
 import { findProject } from '../../pages/projects/find-project.ts'
-import { projects } from '../../pages/projects/queries.ts'
+import { type Project, projects } from '../../pages/projects/queries.ts'
 import { paths } from '../../paths.ts'
 import { buttonClass } from '../../ui/form.tsx'
 import { Notice } from '../../ui/layout.tsx'
+import { ChangeRequestLink, linkClass } from '../links.tsx'
 
 /** On the pages of the tour's project: what happens there, and how to remove it. */
 export function TourNotice() {
@@ -24,6 +26,20 @@ export function TourNotice() {
       }
     >
       A scripted model, not an AI, changes a page and opens a change request. Review it, then merge it.
+      <Next project={project} />
     </Notice>
+  )
+}
+
+function Next({ project: { project_id: projectId, slug } }: { project: Project }) {
+  const { data: [open] = [] } = useQuery(changeRequests(projectId, 'open'))
+  if (open === undefined) return null
+  return (
+    <>
+      {' '}
+      <ChangeRequestLink project={slug} number={open.number} className={linkClass}>
+        Review #{open.number}
+      </ChangeRequestLink>
+    </>
   )
 }
