@@ -128,7 +128,7 @@ test.skipIf(!browserPath)(
     const missing = page.getByRole('list', { name: 'Missing secrets' })
     await missing.getByText('API_KEY').waitFor({ ...slow, state: 'detached' })
     await confirm.check()
-    expect(await mergeButton().getAttribute('aria-disabled')).toBeNull()
+    await mergeButton().and(page.locator(':not([aria-disabled])')).waitFor(slow)
     expect(await boxOf()).toEqual(before)
     await page.getByRole('tab', { name: /^Effects/ }).click()
     await page.getByRole('heading', { name: 'After the merge' }).waitFor(slow)

@@ -163,7 +163,7 @@ test.skipIf(!browserPath)(
     await page.getByRole('list', { name: 'Checklist' }).getByText('the last push was refused').waitFor()
     expect(await isAbove(page.getByText(reason), mergeButton())).toBe(true)
     // The rule may be gone, so another try stays possible.
-    expect(await mergeButton().getAttribute('aria-disabled')).toBeNull()
+    await mergeButton().and(page.locator(':not([aria-disabled])')).waitFor(slow)
     await picture('protected')
     await page.getByRole('button', { name: 'Create pull request' }).click()
     const link = page.getByRole('link', { name: 'Pull request #12' })
@@ -338,13 +338,13 @@ test.skipIf(!browserPath)(
     await missing.getByText('API_KEY').waitFor(slow)
     await page.getByText('1 secret missing').waitFor()
     expect(await page.getByText(/Missing secrets?: |API_KEY is needed/).count()).toBe(0)
-    expect(await mergeButton().getAttribute('aria-disabled')).toBeNull()
+    await mergeButton().and(page.locator(':not([aria-disabled])')).waitFor(slow)
     await picture('secrets')
 
     const broken = await propose('broken', { 'svc.toml': 'svc_version = 1\n\n[[triggers]]\nslug = "x"\n' })
     await show(broken)
     await page.getByText('Needs attention: svc.toml is invalid in this change').waitFor(slow)
-    expect(await mergeButton().getAttribute('aria-disabled')).toBeNull()
+    await mergeButton().and(page.locator(':not([aria-disabled])')).waitFor(slow)
     const gate = await server.api(`/v1/projects/${project.project_id}`, {
       method: 'PATCH',
       headers: { 'content-type': 'application/json' },
