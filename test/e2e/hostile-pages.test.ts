@@ -59,7 +59,7 @@ const poison = /onerror=/
 const table: { [Name in keyof typeof paths]: (planted: Planted) => Look[] } = {
   // A call waits for two minutes: its pages come first.
   session: ({ slug, sessionId, failed }) => [
-    { at: `/projects/${slug}/sessions/${sessionId}`, reads: /Calls? that wait|wants to call/ },
+    { at: `/projects/${slug}/sessions/${sessionId}`, reads: /asks for permission: Call / },
     { at: `/projects/${slug}/sessions/${sessionId}`, reads: poison },
     { at: `/projects/${failed.slug}/sessions/${failed.sessionId}`, reads: /Its last lines: .*onerror=/ },
   ],
@@ -147,7 +147,7 @@ const table: { [Name in keyof typeof paths]: (planted: Planted) => Look[] } = {
   linkChat: () => [{ at: '/link-chat#%3Cimg%20src=x%20onerror=alert(1)%3E', reads: /no code/ }],
   members: () => [{ at: '/account/members', reads: poison }],
   tokens: () => [{ at: '/account/tokens', reads: poison }],
-  audit: () => [{ at: '/account/audit', reads: /webhook/ }],
+  audit: () => [{ at: '/account/audit', reads: /webhook/i }],
   usage: () => [{ at: '/account/usage', reads: poison }],
   profile: () => [{ at: '/account/profile', reads: poison }],
   // Values that an owner set, not text of an agent.
