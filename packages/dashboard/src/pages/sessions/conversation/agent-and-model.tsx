@@ -33,9 +33,10 @@ export function AgentAndModel({
   const unlisted = [session.model, model].filter((id) => id !== null && id !== defaultModel)
   const rest = [...new Set(unlisted)].filter((id) => !offered.some((each) => each.id === id))
   return (
-    <span className="flex min-w-0 items-center gap-1 @max-2xl:flex-1 @max-2xl:basis-0 @max-sm:basis-full @2xl:flex-wrap">
+    <span className="flex min-w-0 items-center gap-1 @max-2xl:flex-1 @max-2xl:basis-0 @2xl:flex-wrap">
       <Picker
         label="Model"
+        className="max-w-44 min-w-0"
         value={model}
         options={[
           [defaultModel, first === undefined ? 'Default model' : `Default (${first})`],
@@ -47,6 +48,7 @@ export function AgentAndModel({
       />
       <Picker
         label="Agent"
+        className="max-w-24 flex-none @2xl:max-w-44"
         value={agent}
         options={[...new Set([...names, session.agent_name])].map((name) => [name, name] as const)}
         refusal={refusal}
@@ -58,12 +60,14 @@ export function AgentAndModel({
 
 function Picker({
   label,
+  className,
   value,
   options,
   refusal,
   onChange,
 }: {
   label: string
+  className: string
   value: string
   options: readonly (readonly [value: string, label: string])[]
   refusal: string | null
@@ -75,7 +79,7 @@ function Picker({
       <Menu.Trigger
         aria-label={`${label}: ${shown}`}
         title={refusal ?? `${label} from the next prompt on`}
-        className={`${buttonClass('quiet')} max-w-44 min-w-0 px-1.5!`}
+        className={`${buttonClass('quiet')} ${className} px-1.5!`}
       >
         <span className="truncate">{shown}</span>
         <ChevronDown aria-hidden className="size-3.5 flex-none" />
